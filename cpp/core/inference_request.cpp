@@ -1,0 +1,91 @@
+#include "core/inference_request.h"
+
+#include <utility>
+
+#include "runtime/error.h"
+#include "runtime/function_table.h"
+
+namespace triton_inprocess {
+
+InferenceRequest::InferenceRequest(Ref<ServerState> server, const std::string& model_name, std::int64_t model_version)
+    : block_(make_ref<RequestBlock>(std::move(server), model_name, model_version)) {}
+
+TRITONSERVER_InferenceRequest* InferenceRequest::idle() const {
+    block_->require_idle();
+    return block_->get();
+}
+
+void InferenceRequest::set_id(const std::string& id) {
+    check(api().TRITONSERVER_InferenceRequestSetId(idle(), id.c_str()));
+}
+
+void InferenceRequest::set_flags(std::uint32_t flags) {
+    check(api().TRITONSERVER_InferenceRequestSetFlags(idle(), flags));
+}
+
+void InferenceRequest::set_correlation_id(std::uint64_t id) {
+    check(api().TRITONSERVER_InferenceRequestSetCorrelationId(idle(), id));
+}
+
+void InferenceRequest::set_correlation_id(const std::string& id) {
+    check(api().TRITONSERVER_InferenceRequestSetCorrelationIdString(idle(), id.c_str()));
+}
+
+void InferenceRequest::set_priority(std::uint64_t priority) {
+    if (priority <= UINT32_MAX) {
+        // Every version has this one.
+        check(api().TRITONSERVER_InferenceRequestSetPriority(idle(), static_cast<std::uint32_t>(priority)));
+    } else {
+        check(api().TRITONSERVER_InferenceRequestSetPriorityUInt64(idle(), priority));
+    }
+}
+
+void InferenceRequest::set_timeout_microseconds(std::uint64_t timeout) {
+    check(api().TRITONSERVER_InferenceRequestSetTimeoutMicroseconds(idle(), timeout));
+}
+
+void InferenceRequest::add_input(const std::string& name, const Tensor& tensor) {
+    TRITONSERVER_InferenceRequest* const request = idle();
+    const auto& shape = tensor.shape();
+    check(api().TRITONSERVER_InferenceRequestAddInput(request, name.c_str(), tensor.data_type(), shape.data(),
+                                                      shape.size()));
+    try {
+        const Buffer& buffer = *tensor.buffer();
+        if (buffer.byte_size() != 0) {
+            check(api().TRITONSERVER_InferenceRequestAppendInputData(request, name.c_str(), buffer.data(),
+                                                                     buffer.byte_size(), buffer.memory_type(),
+                                                                     buffer.memory_type_id()));
+        }
+        block_->keep(name, tensor.buffer());
+    } catch (...) {
+        ignore(api().TRITONSERVER_InferenceRequestRemoveInput(request, name.c_str()));
+        throw;
+    }
+}
+
+void InferenceRequest::remove_input(const std::string& name) {
+    check(api().TRITONSERVER_InferenceRequestRemoveInput(idle(), name.c_str()));
+    block_->drop(name);
+}
+
+void InferenceRequest::add_requested_output(const std::string& name) {
+    check(api().TRITONSERVER_InferenceRequestAddRequestedOutput(idle(), name.c_str()));
+}
+
+void InferenceRequest::set_parameter(const std::string& name, const std::string& value) {
+    check(api().TRITONSERVER_InferenceRequestSetStringParameter(idle(), name.c_str(), value.c_str()));
+}
+
+void InferenceRequest::set_parameter(const std::string& name, std::int64_t value) {
+    check(api().TRITONSERVER_InferenceRequestSetIntParameter(idle(), name.c_str(), value));
+}
+
+void InferenceRequest::set_parameter(const std::string& name, bool value) {
+    check(api().TRITONSERVER_InferenceRequestSetBoolParameter(idle(), name.c_str(), value));
+}
+
+void InferenceRequest::set_parameter(const std::string& name, double value) {
+    check(api().TRITONSERVER_InferenceRequestSetDoubleParameter(idle(), name.c_str(), value));
+}
+
+}  // namespace triton_inprocess

@@ -1,0 +1,99 @@
+#include "core/inference_response.h"
+
+#include <utility>
+
+#include "core/response_allocator.h"
+#include "runtime/function_table.h"
+
+namespace triton_inprocess {
+namespace {
+
+struct DeleteResponse {
+    void operator()(TRITONSERVER_InferenceResponse* response) const noexcept {
+        ignore(api().TRITONSERVER_InferenceResponseDelete(response));
+    }
+};
+
+InferenceResponse::Parameter read_parameter(TRITONSERVER_InferenceResponse* response, std::uint32_t index) {
+    const char* name = nullptr;
+    const void* value = nullptr;
+    TRITONSERVER_ParameterType type = TRITONSERVER_PARAMETER_STRING;
+    check(api().TRITONSERVER_InferenceResponseParameter(response, index, &name, &type, &value));
+    switch (type) {
+        case TRITONSERVER_PARAMETER_STRING:
+            return {name, std::string(static_cast<const char*>(value))};
+        case TRITONSERVER_PARAMETER_INT:
+            return {name, *static_cast<const std::int64_t*>(value)};
+        case TRITONSERVER_PARAMETER_BOOL:
+            return {name, *static_cast<const bool*>(value)};
+        case TRITONSERVER_PARAMETER_DOUBLE:
+            return {name, *static_cast<const double*>(value)};
+        case TRITONSERVER_PARAMETER_BYTES:
+            break;  // the C API gives no length for these, and Triton sends none in responses
+    }
+    throw Error(TRITONSERVER_ERROR_UNSUPPORTED, std::string("response parameter '") + name + "' has parameter type " +
+                                                    std::to_string(static_cast<int>(type)) +
+                                                    ", which cannot be read from a response");
+}
+
+InferenceResponse::Output read_output(TRITONSERVER_InferenceResponse* response, std::uint32_t index) {
+    const char* name = nullptr;
+    DataType data_type = TRITONSERVER_TYPE_INVALID;
+    const std::int64_t* shape = nullptr;
+    std::uint64_t rank = 0;
+    const void* base = nullptr;
+    std::size_t byte_size = 0;
+    MemoryType memory_type = TRITONSERVER_MEMORY_CPU;
+    std::int64_t memory_type_id = 0;
+    void* user = nullptr;
+    check(api().TRITONSERVER_InferenceResponseOutput(response, index, &name, &data_type, &shape, &rank, &base,
+                                                     &byte_size, &memory_type, &memory_type_id, &user));
+    return {name, Tensor(data_type, std::vector<std::int64_t>(shape, shape + rank), ResponseAllocator::buffer(user))};
+}
+
+void read(TRITONSERVER_InferenceResponse* response, InferenceResponse& target) {
+    const char* text = nullptr;
+    check(api().TRITONSERVER_InferenceResponseModel(response, &text, &target.model_version));
+    target.model_name = text;
+    check(api().TRITONSERVER_InferenceResponseId(response, &text));
+    target.request_id = text;
+    try {
+        check(api().TRITONSERVER_InferenceResponseError(response));
+    } catch (Error& error) {
+        target.error.emplace(std::move(error));
+        return;
+    }
+    std::uint32_t count = 0;
+    check(api().TRITONSERVER_InferenceResponseParameterCount(response, &count));
+    target.parameters.reserve(count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        target.parameters.push_back(read_parameter(response, i));
+    }
+    check(api().TRITONSERVER_InferenceResponseOutputCount(response, &count));
+    target.outputs.reserve(count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        target.outputs.push_back(read_output(response, i));
+    }
+}
+
+}  // namespace
+
+std::unique_ptr<InferenceResponse> InferenceResponse::take(TRITONSERVER_InferenceResponse* response,
+                                                           std::uint32_t flags) noexcept {
+    auto result = std::make_unique<InferenceResponse>();
+    result->final = (flags & TRITONSERVER_RESPONSE_COMPLETE_FINAL) != 0;
+    if (response == nullptr) {
+        return result;
+    }
+    const std::unique_ptr<TRITONSERVER_InferenceResponse, DeleteResponse> owner(response);
+    try {
+        read(response, *result);
+    } catch (const Error& error) {
+        result->error.emplace(error);
+    } catch (const std::exception& error) {
+        result->error.emplace(TRITONSERVER_ERROR_INTERNAL, std::string("cannot read the response: ") + error.what());
+    }
+    return result;
+}
+
+}  // namespace triton_inprocess

@@ -1,0 +1,46 @@
+// One response of a model: everything that Triton said, with the C response already deleted.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/error.h"
+#include "tensor/tensor.h"
+
+namespace triton_inprocess {
+
+struct InferenceResponse {
+    struct Output {
+        std::string name;
+        Tensor tensor;
+    };
+    struct Bytes {
+        std::string value;
+    };
+    struct Parameter {
+        std::string name;
+        std::variant<std::string, std::int64_t, bool, double, Bytes> value;
+    };
+
+    /// Reads the C response (null: an empty response that only carries flags) and deletes it. A response that cannot be
+    /// read becomes one with that error: whoever waits for it must hear of it.
+    static std::unique_ptr<InferenceResponse> take(TRITONSERVER_InferenceResponse* response,
+                                                   std::uint32_t flags) noexcept;
+
+    std::string model_name;
+    std::int64_t model_version = -1;
+    std::string request_id;
+    std::vector<Parameter> parameters;
+    std::vector<Output> outputs;
+    std::optional<Error> error;
+    bool final = false;
+
+    /// The response that arrived after this one; used by ResponseQueue alone.
+    std::unique_ptr<InferenceResponse> next;
+};
+
+}  // namespace triton_inprocess

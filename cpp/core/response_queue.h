@@ -1,0 +1,45 @@
+// The responses of one request, in their order, from Triton's threads to whoever waits for them.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+
+#include "core/inference_response.h"
+#include "tensor/ref_counted.h"
+
+namespace triton_inprocess {
+
+class CompletionHub;
+
+class ResponseQueue final : public RefCounted {
+  public:
+    ResponseQueue() = default;
+    ~ResponseQueue() override;
+
+    void push(std::unique_ptr<InferenceResponse> response) noexcept;
+
+    /// The oldest response, or null if none is there.
+    std::unique_ptr<InferenceResponse> pop() noexcept;
+
+    /// Sleeps until a response is there (true) or the time is over (false).
+    bool wait_for(std::chrono::milliseconds time) noexcept;
+
+    /// Has `hub` told of the next response. `waiter` comes back from `waiter()` then; it is not touched here. False when
+    /// a response is there already: nothing will be told.
+    bool watch(Ref<CompletionHub> hub, void* waiter) noexcept;
+
+    void* waiter() const noexcept;
+
+  private:
+    mutable std::mutex mutex_;
+    std::condition_variable arrived_;
+    std::unique_ptr<InferenceResponse> first_;
+    InferenceResponse* last_ = nullptr;
+    int sleepers_ = 0;
+    Ref<CompletionHub> hub_;
+    void* waiter_ = nullptr;
+};
+
+}  // namespace triton_inprocess

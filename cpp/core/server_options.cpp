@@ -1,0 +1,28 @@
+#include "core/server_options.h"
+
+#include "runtime/error.h"
+#include "runtime/function_table.h"
+#include "runtime/runtime.h"
+
+namespace triton_inprocess {
+namespace {
+
+// A setter that an older library lacks has nothing uninitialised to set either.
+void set_if_present(TRITONSERVER_Error* error) { ignore(error); }
+
+}  // namespace
+
+ServerOptions::ServerOptions() {
+    Runtime::current();
+    TRITONSERVER_ServerOptions* options = nullptr;
+    check(api().TRITONSERVER_ServerOptionsNew(&options));
+    options_.reset(options);
+    set_if_present(api().TRITONSERVER_ServerOptionsSetModelLoadRetryCount(options, 0));
+    set_if_present(api().TRITONSERVER_ServerOptionsSetEnablePeerAccess(options, true));
+}
+
+void ServerOptions::Delete::operator()(TRITONSERVER_ServerOptions* options) const noexcept {
+    ignore(api().TRITONSERVER_ServerOptionsDelete(options));
+}
+
+}  // namespace triton_inprocess

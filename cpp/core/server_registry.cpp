@@ -1,0 +1,53 @@
+#include "core/server_registry.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <unistd.h>
+#include <utility>
+
+namespace triton_inprocess {
+namespace {
+
+void end_process_safely(int status, void* /*unused*/) {
+    if (ServerRegistry::instance().delete_stopped() != 0) {
+        std::fflush(nullptr);
+        _exit(status);
+    }
+}
+
+}  // namespace
+
+ServerRegistry& ServerRegistry::instance() {
+    // Never destroyed: it is needed until the very end of the process.
+    static auto* registry = std::make_unique<ServerRegistry>().release();
+    return *registry;
+}
+
+void ServerRegistry::add(Ref<ServerState> server) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    servers_.push_back(std::move(server));
+}
+
+void ServerRegistry::prepare_exit() {
+    if (delete_stopped() != 0) {
+        static const int registered = on_exit(end_process_safely, nullptr);
+        static_cast<void>(registered);
+    }
+}
+
+std::size_t ServerRegistry::delete_stopped() noexcept {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    for (const Ref<ServerState>& server : servers_) {
+        if (!server->deletable()) {
+            return servers_.size();
+        }
+    }
+    for (const Ref<ServerState>& server : servers_) {
+        server->delete_server();
+    }
+    servers_.clear();
+    return 0;
+}
+
+}  // namespace triton_inprocess

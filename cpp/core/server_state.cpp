@@ -1,0 +1,53 @@
+#include "core/server_state.h"
+
+#include "runtime/error.h"
+#include "runtime/function_table.h"
+
+namespace triton_inprocess {
+
+ServerState::ServerState(const ServerOptions& options) {
+    check(api().TRITONSERVER_ServerNew(&server_, options.get()));
+}
+
+void ServerState::require_running() const {
+    if (!running()) {
+        throw Error(TRITONSERVER_ERROR_UNAVAILABLE, "the server is stopped");
+    }
+}
+
+void ServerState::stop() {
+    Phase expected = Phase::running;
+    if (!phase_.compare_exchange_strong(expected, Phase::stopping)) {
+        return;
+    }
+    try {
+        check(api().TRITONSERVER_ServerStop(server_));
+    } catch (...) {
+        phase_.store(Phase::stuck);
+        throw;
+    }
+    phase_.store(Phase::stopped);
+}
+
+void ServerState::delete_server() noexcept {
+    phase_.store(Phase::deleted);
+    ignore(api().TRITONSERVER_ServerDelete(server_));
+    server_ = nullptr;
+}
+
+ServerUse::ServerUse(Ref<ServerState> server) : server_(std::move(server)) {
+    // Counted before it is checked: whoever wants to delete the server sees the count or this sees the stop.
+    server_->uses_.fetch_add(1);
+    if (!server_->running()) {
+        server_->uses_.fetch_sub(1);
+        server_->require_running();
+    }
+}
+
+ServerUse::~ServerUse() {
+    if (server_) {
+        server_->uses_.fetch_sub(1);
+    }
+}
+
+}  // namespace triton_inprocess

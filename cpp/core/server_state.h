@@ -1,0 +1,65 @@
+// The C server and who uses it: what requests in flight share with the Server object, whatever becomes of that.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+#include "abi/types.h"
+#include "core/server_options.h"
+#include "tensor/ref_counted.h"
+
+namespace triton_inprocess {
+
+class ServerState final : public RefCounted {
+  public:
+    /// Creates and starts the C server; blocks while models load.
+    explicit ServerState(const ServerOptions& options);
+
+    TRITONSERVER_Server* get() const noexcept { return server_; }
+
+    /// Throws UNAVAILABLE once the server is stopped, or on its way there.
+    void require_running() const;
+    bool running() const noexcept { return phase_.load() == Phase::running; }
+
+    /// Stops the C server: no call is accepted from now on, and this one blocks until the last request is answered or
+    /// the exit timeout has passed (then it throws what the library says). A second stop does nothing.
+    void stop();
+
+    /// Calls and C objects that still need the C server.
+    std::int64_t use_count() const noexcept { return uses_.load(); }
+
+  private:
+    friend class ServerUse;
+    friend class ServerRegistry;
+
+    // `stuck`: the stop did not succeed, so Triton's threads may run for ever and the C server must stay.
+    enum class Phase { running, stopping, stopped, stuck, deleted };
+
+    bool deletable() const noexcept { return phase_.load() == Phase::stopped && uses_.load() == 0; }
+    void delete_server() noexcept;
+
+    TRITONSERVER_Server* server_ = nullptr;
+    std::atomic<Phase> phase_{Phase::running};
+    mutable std::atomic<std::int64_t> uses_{0};
+};
+
+/// Keeps the C server from being deleted while a call or a C object needs it.
+class ServerUse {
+  public:
+    /// Throws UNAVAILABLE when the server does not run.
+    explicit ServerUse(Ref<ServerState> server);
+    ~ServerUse();
+    ServerUse(ServerUse&&) noexcept = default;
+    ServerUse(const ServerUse&) = delete;
+    ServerUse& operator=(const ServerUse&) = delete;
+    ServerUse& operator=(ServerUse&&) = delete;
+
+    TRITONSERVER_Server* get() const noexcept { return server_->get(); }
+    void require_running() const { server_->require_running(); }
+
+  private:
+    Ref<ServerState> server_;
+};
+
+}  // namespace triton_inprocess
