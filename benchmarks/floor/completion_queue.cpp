@@ -2,7 +2,9 @@
 
 namespace triton_inprocess::benchmarks {
 
-CompletionQueue::CompletionQueue(std::size_t capacity) { responses_.reserve(capacity); }
+CompletionQueue::CompletionQueue(std::size_t capacity) {
+    responses_.reserve(capacity);
+}
 
 void CompletionQueue::push(TRITONSERVER_InferenceResponse* response) {
     bool wake = false;

@@ -80,20 +80,24 @@ void Inference::read_and_delete(TRITONSERVER_InferenceResponse* raw) const {
     TRITONSERVER_MemoryType memory_type = TRITONSERVER_MEMORY_CPU;
     std::int64_t memory_type_id = 0;
     void* userp = nullptr;
-    check(api().TRITONSERVER_InferenceResponseOutput(raw, 0, &name, &data_type, &output_shape, &dimension_count, &base,
-                                                     &byte_size, &memory_type, &memory_type_id, &userp));
+    check(api().TRITONSERVER_InferenceResponseOutput(raw, 0, &name, &data_type, &output_shape, &dimension_count,
+                                                     &base, &byte_size, &memory_type, &memory_type_id, &userp));
     if (byte_size != sizeof(input_) || std::memcmp(base, input_.data(), byte_size) != 0) {
         throw Error(TRITONSERVER_ERROR_INTERNAL, "output '" + std::string(name) + "' differs from the input");
     }
 }
 
-void Inference::wait_for(std::size_t responses) {
-    while (responses > 0) {
-        queue_.drain(ready_);
-        responses -= ready_.size();
+void Inference::abandon(std::size_t in_flight) {
+    while (true) {
         for (TRITONSERVER_InferenceResponse* response : ready_) {
             ignore(api().TRITONSERVER_InferenceResponseDelete(response));
         }
+        in_flight -= ready_.size();
+        ready_.clear();
+        if (in_flight == 0) {
+            return;
+        }
+        queue_.drain(ready_);
     }
 }
 
@@ -120,12 +124,7 @@ double Inference::run(std::size_t inferences, std::size_t in_flight) {
             }
         }
     } catch (...) {
-        // What is still under way uses this object.
-        for (TRITONSERVER_InferenceResponse* response : ready_) {
-            ++received;
-            ignore(api().TRITONSERVER_InferenceResponseDelete(response));
-        }
-        wait_for(submitted - received);
+        abandon(submitted - received);
         throw;
     }
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -32,7 +32,9 @@ class Inference {
 
     void submit();
     void read_and_delete(TRITONSERVER_InferenceResponse* response) const;
-    void wait_for(std::size_t responses);
+
+    // Waits for what is under way after an error: it uses this object.
+    void abandon(std::size_t in_flight);
 
     const Server& server_;
     BufferPool pool_;

@@ -38,7 +38,7 @@ Options make_options(const std::string& model_repository, const std::string& bac
     check(api().TRITONSERVER_ServerOptionsSetStrictModelConfig(raw, false));
     check(api().TRITONSERVER_ServerOptionsSetLogInfo(raw, false));
     check(api().TRITONSERVER_ServerOptionsSetLogWarn(raw, false));
-    check(api().TRITONSERVER_ServerOptionsSetLogError(raw, false));
+    check(api().TRITONSERVER_ServerOptionsSetLogError(raw, true));  // says why a model fails to load
     check(api().TRITONSERVER_ServerOptionsSetMetrics(raw, true));
     // Uninitialised in some runtimes: a model that fails to load would be retried for ever.
     check_if_supported(api().TRITONSERVER_ServerOptionsSetModelLoadRetryCount(raw, 0));

@@ -41,9 +41,9 @@ using Factory = std::unique_ptr<TRITONBACKEND_ResponseFactory, FactoryDeleter>;
 
 // Triton's own time stamps are of this clock.
 std::uint64_t now() {
-    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                          std::chrono::steady_clock::now().time_since_epoch())
-                                          .count());
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+            .count());
 }
 
 Settings read_settings(TRITONBACKEND_Model* model) {
@@ -75,7 +75,8 @@ std::string input_name_for(std::string_view output_name) {
 
 void expect_host_memory(const std::string& tensor, TRITONSERVER_MemoryType memory_type) {
     if (memory_type == TRITONSERVER_MEMORY_GPU) {
-        throw Failure(TRITONSERVER_ERROR_UNSUPPORTED, "tensor '" + tensor + "' lies in GPU memory; expected CPU memory");
+        throw Failure(TRITONSERVER_ERROR_UNSUPPORTED,
+                      "tensor '" + tensor + "' lies in GPU memory; expected CPU memory");
     }
 }
 
@@ -121,8 +122,9 @@ class Input {
             check(TRITONBACKEND_InputBuffer(input_, index, &source, &size, &memory_type, &memory_type_id));
             expect_host_memory(name_, memory_type);
             if (size > byte_size_ - copied) {
-                throw Failure(TRITONSERVER_ERROR_INTERNAL, "the buffers of input '" + name_ + "' hold more than its " +
-                                                               std::to_string(byte_size_) + " bytes");
+                throw Failure(TRITONSERVER_ERROR_INTERNAL, "the buffers of input '" + name_ +
+                                                               "' hold more than its " + std::to_string(byte_size_) +
+                                                               " bytes");
             }
             if (size > 0) {  // memcpy must not see the null pointer of an empty buffer
                 std::memcpy(target + copied, source, size);
@@ -250,9 +252,8 @@ void execute_one(TRITONBACKEND_ModelInstance* instance, TRITONBACKEND_Request* r
                  std::uint64_t execute_start) noexcept {
     const std::uint64_t compute_start = now();
     bool success = false;
-    log_and_delete(guarded([&] {
-        success = settings.decoupled ? answer_stream(request, settings) : answer_once(request, settings);
-    }));
+    log_and_delete(guarded(
+        [&] { success = settings.decoupled ? answer_stream(request, settings) : answer_once(request, settings); }));
     const std::uint64_t compute_end = now();
     log_and_delete(TRITONBACKEND_ModelInstanceReportStatistics(instance, request, success, execute_start,
                                                                compute_start, compute_end, compute_end));
@@ -272,8 +273,8 @@ void execute(TRITONBACKEND_ModelInstance* instance, TRITONBACKEND_Request** requ
         execute_one(instance, requests[index], settings, execute_start);
     }
     const std::uint64_t compute_end = now();
-    log_and_delete(TRITONBACKEND_ModelInstanceReportBatchStatistics(instance, batch_size, execute_start, compute_start,
-                                                                    compute_end, compute_end));
+    log_and_delete(TRITONBACKEND_ModelInstanceReportBatchStatistics(instance, batch_size, execute_start,
+                                                                    compute_start, compute_end, compute_end));
 }
 
 }  // namespace
@@ -303,8 +304,8 @@ TRITON_ENTRY_POINT TRITONSERVER_Error* TRITONBACKEND_ModelFinalize(TRITONBACKEND
 }
 
 TRITON_ENTRY_POINT TRITONSERVER_Error* TRITONBACKEND_ModelInstanceExecute(TRITONBACKEND_ModelInstance* instance,
-                                                                         TRITONBACKEND_Request** requests,
-                                                                         const std::uint32_t request_count) {
+                                                                          TRITONBACKEND_Request** requests,
+                                                                          const std::uint32_t request_count) {
     return identity::guarded([&] { identity::execute(instance, requests, request_count); });
 }
 }

@@ -29,7 +29,9 @@ void append_utf8(std::string& text, std::uint32_t code_point) {
     }
 }
 
-bool is_digit(char character) { return character >= '0' && character <= '9'; }
+bool is_digit(char character) {
+    return character >= '0' && character <= '9';
+}
 
 }  // namespace
 
@@ -52,7 +54,8 @@ class JsonReader {
     }
 
     void skip_space() {
-        while (position_ < text_.size() && std::string_view(" \t\r\n").find(text_[position_]) != std::string_view::npos) {
+        while (position_ < text_.size() &&
+               std::string_view(" \t\r\n").find(text_[position_]) != std::string_view::npos) {
             ++position_;
         }
     }
@@ -245,7 +248,9 @@ class JsonReader {
     std::size_t position_ = 0;
 };
 
-Json Json::parse(std::string_view text) { return JsonReader(text).document(); }
+Json Json::parse(std::string_view text) {
+    return JsonReader(text).document();
+}
 
 const Json* Json::find(std::string_view name) const noexcept {
     for (const auto& [key, value] : members_) {

@@ -47,10 +47,9 @@ void check_together(const Settings& settings) {
                                                           "'; a model that is not decoupled sends exactly 1");
     }
     if (settings.fail_after && *settings.fail_after >= settings.responses) {
-        throw Failure(TRITONSERVER_ERROR_INVALID_ARG, "parameter 'fail_after' is '" +
-                                                          std::to_string(*settings.fail_after) +
-                                                          "'; expected less than the number of responses, " +
-                                                          std::to_string(settings.responses));
+        throw Failure(TRITONSERVER_ERROR_INVALID_ARG,
+                      "parameter 'fail_after' is '" + std::to_string(*settings.fail_after) +
+                          "'; expected less than the number of responses, " + std::to_string(settings.responses));
     }
 }
 

@@ -6,6 +6,8 @@
 
 namespace triton_inprocess {
 
+ResponseQueue::ResponseQueue() = default;
+
 ResponseQueue::~ResponseQueue() {
     // One by one: the chain's own destructors would recurse once per response.
     while (pop()) {

@@ -15,7 +15,7 @@ class CompletionHub;
 
 class ResponseQueue final : public RefCounted {
   public:
-    ResponseQueue() = default;
+    ResponseQueue();
     ~ResponseQueue() override;
 
     void push(std::unique_ptr<InferenceResponse> response) noexcept;

@@ -1,0 +1,1 @@
+"""Benchmarks: this package beside the same inferences on Triton's C API (`python -m benchmarks`)."""

@@ -1,0 +1,30 @@
+#include "backend/function_registry.h"
+
+#include <memory>
+#include <utility>
+
+namespace triton_inprocess {
+
+FunctionRegistry& FunctionRegistry::instance() {
+    // Never destroyed: Triton's threads may still ask while the process ends.
+    static auto* registry = std::make_unique<FunctionRegistry>().release();
+    return *registry;
+}
+
+void FunctionRegistry::add(const std::string& model_directory, Ref<PythonFunction> function) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    functions_[model_directory] = std::move(function);
+}
+
+void FunctionRegistry::remove(const std::string& model_directory) noexcept {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    functions_.erase(model_directory);
+}
+
+Ref<PythonFunction> FunctionRegistry::find(const std::string& model_directory) const {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    const auto found = functions_.find(model_directory);
+    return found != functions_.end() ? found->second : nullptr;
+}
+
+}  // namespace triton_inprocess

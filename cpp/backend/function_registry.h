@@ -1,0 +1,27 @@
+// Which Python function belongs to which folder of a private model repository.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "backend/python_function.h"
+
+namespace triton_inprocess {
+
+class FunctionRegistry {
+  public:
+    static FunctionRegistry& instance();
+
+    void add(const std::string& model_directory, Ref<PythonFunction> function);
+    void remove(const std::string& model_directory) noexcept;
+
+    /// Null for a folder that nobody has registered.
+    Ref<PythonFunction> find(const std::string& model_directory) const;
+
+  private:
+    mutable std::mutex mutex_;
+    std::map<std::string, Ref<PythonFunction>> functions_;
+};
+
+}  // namespace triton_inprocess

@@ -1,0 +1,99 @@
+#include "bindings/async_response_iterator.h"
+
+#include "bindings/errors.h"
+#include "bindings/event_loop_hub.h"
+
+namespace nb = nanobind;
+
+namespace triton_inprocess {
+namespace {
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    if (nb::inst_ready(self)) {
+        const auto* const iterator = nb::inst_ptr<AsyncResponseIterator>(self);
+        Py_VISIT(iterator->request().model.ptr());
+        Py_VISIT(iterator->future().ptr());
+    }
+    return 0;
+}
+
+int clear(PyObject* self) {
+    nb::inst_ptr<AsyncResponseIterator>(self)->clear();
+    return 0;
+}
+
+PyType_Slot slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)}, {0, nullptr}};
+
+/// (loop, hub) of the running event loop.
+nb::tuple running_loop() {
+    static PyObject* const function =
+        nb::object(nb::module_::import_("triton_inprocess._event_loop").attr("running")).release().ptr();
+    return nb::borrow<nb::tuple>(nb::handle(function)());
+}
+
+}  // namespace
+
+nb::object AsyncResponseIterator::next(nb::object self) {
+    if (request_.finished()) {
+        PyErr_SetNone(PyExc_StopAsyncIteration);
+        throw nb::python_error();
+    }
+    if (future_.is_valid() && !nb::cast<bool>(future_.attr("done")())) {
+        throw Error(TRITONSERVER_ERROR_UNAVAILABLE, "another coroutine is waiting for the next response already");
+    }
+    const nb::tuple loop_and_hub = running_loop();
+    const nb::object future = nb::object(loop_and_hub[0]).attr("create_future")();
+    future_ = future;
+    if (!nb::cast<EventLoopHub&>(loop_and_hub[1]).wait_for(*this, std::move(self))) {
+        complete();
+    }
+    return future;
+}
+
+bool AsyncResponseIterator::complete() noexcept {
+    const nb::object future = std::move(future_);
+    try {
+        if (!future.is_valid() || nb::cast<bool>(future.attr("done")())) {
+            return true;
+        }
+        std::unique_ptr<InferenceResponse> response = request_.queue->pop();
+        if (!response) {
+            future_ = future;
+            return false;
+        }
+        try {
+            future.attr("set_result")(request_.deliver(std::move(response)));
+        } catch (const Error& error) {
+            future.attr("set_exception")(to_exception(error));
+        }
+    } catch (nb::python_error& error) {
+        // Nobody else can be told: the future is what would tell.
+        error.discard_as_unraisable("completing the future of a response");
+    }
+    return true;
+}
+
+void AsyncResponseIterator::clear() noexcept {
+    future_.reset();
+    request_.model.reset();
+}
+
+void register_async_response_iterator(nb::module_& module) {
+    nb::class_<AsyncResponseIterator>(module, "AsyncResponseIterator", nb::type_slots(slots),
+                                      "The responses to one request, in their order, for `async for`.")
+        .def("__aiter__", [](nb::handle self) { return nb::borrow(self); },
+             nb::sig("def __aiter__(self) -> AsyncResponseIterator"))
+        .def(
+            "__anext__",
+            [](nb::handle self) { return nb::cast<AsyncResponseIterator&>(self).next(nb::borrow(self)); },
+            nb::sig("def __anext__(self) -> asyncio.Future[InferenceResponse]"),
+            "A future for the next response. It raises the response's error as a TritonError, unless raise_on_error=False "
+            "was given.")
+        .def("cancel", &AsyncResponseIterator::cancel,
+             "Ask Triton to cancel the request (TRITONSERVER_InferenceRequestCancel). The iterator still ends with a final "
+             "response. Raises UnsupportedError before C API 1.25.");
+}
+
+}  // namespace triton_inprocess

@@ -1,0 +1,166 @@
+#include "bindings/dlpack.h"
+
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "tensor/dlpack.h"
+#include "tensor/host_buffer_pool.h"
+
+namespace nb = nanobind;
+
+namespace triton_inprocess {
+namespace {
+
+dlpack::Type type_of(DataType data_type) {
+    const auto bits = static_cast<std::uint8_t>(8 * element_size(data_type));
+    switch (data_type) {
+        case TRITONSERVER_TYPE_BOOL:
+            return {dlpack::code_bool, bits, 1};
+        case TRITONSERVER_TYPE_UINT8:
+        case TRITONSERVER_TYPE_UINT16:
+        case TRITONSERVER_TYPE_UINT32:
+        case TRITONSERVER_TYPE_UINT64:
+            return {dlpack::code_uint, bits, 1};
+        case TRITONSERVER_TYPE_INT8:
+        case TRITONSERVER_TYPE_INT16:
+        case TRITONSERVER_TYPE_INT32:
+        case TRITONSERVER_TYPE_INT64:
+            return {dlpack::code_int, bits, 1};
+        case TRITONSERVER_TYPE_FP16:
+        case TRITONSERVER_TYPE_FP32:
+        case TRITONSERVER_TYPE_FP64:
+            return {dlpack::code_float, bits, 1};
+        case TRITONSERVER_TYPE_BF16:
+            return {dlpack::code_bfloat, bits, 1};
+        case TRITONSERVER_TYPE_BYTES:
+        case TRITONSERVER_TYPE_INVALID:
+            break;
+    }
+    throw nb::buffer_error("DLPack has no type for BYTES: use to_bytes_array() or to_string_array()");
+}
+
+dlpack::Device device_of(const Buffer& buffer) {
+    const auto id = static_cast<std::int32_t>(buffer.memory_type_id());
+    switch (buffer.memory_type()) {
+        case TRITONSERVER_MEMORY_CPU:
+            return {dlpack::device_cpu, 0};
+        case TRITONSERVER_MEMORY_CPU_PINNED:
+            return {dlpack::device_cuda_host, 0};
+        case TRITONSERVER_MEMORY_GPU:
+            return {dlpack::device_cuda, id};
+    }
+    throw nb::buffer_error("memory of an unknown kind");
+}
+
+/// What a capsule points to: the managed struct, and what its pointers refer to.
+template <typename ManagedStruct>
+struct Export {
+    ManagedStruct managed = {};
+    std::vector<std::int64_t> shape;
+    std::vector<std::int64_t> strides;
+    Ref<Buffer> buffer;
+};
+
+template <typename ManagedStruct>
+std::unique_ptr<Export<ManagedStruct>> make_export(const Tensor& tensor, Ref<Buffer> buffer) {
+    auto result = std::make_unique<Export<ManagedStruct>>();
+    result->shape = tensor.shape();
+    result->strides.resize(result->shape.size());
+    std::int64_t stride = 1;
+    for (std::size_t i = result->shape.size(); i-- > 0;) {
+        result->strides[i] = stride;
+        stride *= result->shape[i];
+    }
+    result->managed.tensor = {buffer->data(),
+                              device_of(*buffer),
+                              static_cast<std::int32_t>(result->shape.size()),
+                              type_of(tensor.data_type()),
+                              result->shape.data(),
+                              result->strides.data(),
+                              0};
+    result->managed.manager = result.get();
+    // No Python in here: a consumer may call it on any thread, without the GIL.
+    result->managed.deleter = [](ManagedStruct* managed) {
+        std::unique_ptr<Export<ManagedStruct>>(static_cast<Export<ManagedStruct>*>(managed->manager));
+    };
+    result->buffer = std::move(buffer);
+    return result;
+}
+
+template <typename ManagedStruct>
+nb::object make_capsule(std::unique_ptr<Export<ManagedStruct>> exported, const char* name, PyCapsule_Destructor destructor) {
+    PyObject* const capsule = PyCapsule_New(&exported->managed, name, destructor);
+    if (capsule == nullptr) {
+        throw nb::python_error();
+    }
+    static_cast<void>(exported.release());
+    return nb::steal(capsule);
+}
+
+constexpr const char* legacy_name = "dltensor";
+constexpr const char* versioned_name = "dltensor_versioned";
+
+/// Frees what no consumer has taken: taking a capsule renames it.
+template <typename ManagedStruct>
+void free_unconsumed(PyObject* capsule, const char* name) {
+    if (PyCapsule_IsValid(capsule, name) != 0) {
+        auto* managed = static_cast<ManagedStruct*>(PyCapsule_GetPointer(capsule, name));
+        managed->deleter(managed);
+    }
+}
+
+Ref<Buffer> copy_of(const Buffer& source) {
+    Ref<Buffer> target = HostBufferPool::instance().allocate(source.byte_size());
+    if (source.byte_size() != 0) {
+        std::memcpy(target->data(), source.data(), source.byte_size());
+    }
+    return target;
+}
+
+}  // namespace
+
+nb::object export_dlpack(const Tensor& tensor, const nb::object& stream, const nb::object& max_version,
+                         const nb::object& dl_device, const nb::object& copy) {
+    const dlpack::Device device = device_of(*tensor.buffer());
+    if (device.device_type != dlpack::device_cuda && !stream.is_none() && nb::cast<std::int64_t>(stream) != -1) {
+        throw nb::buffer_error("stream must be None for a tensor in host memory");
+    }
+    if (!dl_device.is_none() && !dl_device.equal(dlpack_device(tensor))) {
+        throw nb::buffer_error("the tensor is not on the requested device");
+    }
+    type_of(tensor.data_type());
+    const bool copied = !copy.is_none() && nb::cast<bool>(copy);
+    Ref<Buffer> buffer = tensor.buffer();
+    if (copied) {
+        if (device.device_type == dlpack::device_cuda) {
+            throw nb::buffer_error("a tensor in GPU memory cannot be copied here");
+        }
+        buffer = copy_of(*buffer);
+    }
+    const bool read_only = buffer->read_only();
+    const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
+    if (versioned) {
+        auto exported = make_export<dlpack::ManagedVersioned>(tensor, std::move(buffer));
+        exported->managed.version = {1, 0};
+        exported->managed.flags =
+            (read_only ? dlpack::flag_read_only : 0) | (copied ? dlpack::flag_is_copied : 0);
+        return make_capsule(std::move(exported), versioned_name, [](PyObject* capsule) {
+            free_unconsumed<dlpack::ManagedVersioned>(capsule, versioned_name);
+        });
+    }
+    if (read_only) {
+        throw nb::buffer_error("the memory is read-only, which a consumer of DLPack before 1.0 cannot be told");
+    }
+    return make_capsule(make_export<dlpack::Managed>(tensor, std::move(buffer)), legacy_name, [](PyObject* capsule) {
+        free_unconsumed<dlpack::Managed>(capsule, legacy_name);
+    });
+}
+
+nb::tuple dlpack_device(const Tensor& tensor) {
+    const dlpack::Device device = device_of(*tensor.buffer());
+    return nb::make_tuple(device.device_type, device.device_id);
+}
+
+}  // namespace triton_inprocess

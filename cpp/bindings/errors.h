@@ -1,0 +1,19 @@
+// The one place where Triton's errors become Python exceptions and the other way round.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "runtime/error.h"
+
+namespace triton_inprocess {
+
+/// The exception object for an error: an instance of the class of triton_inprocess.errors for its code.
+nanobind::object to_exception(const Error& error);
+
+/// The error for an exception that a user's Python function raised: the code of a TritonError, else INTERNAL; the message is
+/// "ValueError: …". Takes the pending exception.
+Error take_python_error() noexcept;
+
+void register_errors(nanobind::module_& module);
+
+}  // namespace triton_inprocess

@@ -1,0 +1,151 @@
+#include "bindings/gil.h"
+
+#include <cxxabi.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace triton_inprocess {
+namespace {
+
+std::atomic<bool> shutting_down{false};
+std::atomic<std::thread::id> finalizing_thread{};
+
+[[noreturn]] void sleep_until_process_ends() noexcept {
+    for (;;) {
+        pause();
+    }
+}
+
+void sleep_if_shutting_down() noexcept {
+    if (shutting_down.load(std::memory_order_acquire) && finalizing_thread.load() != std::this_thread::get_id()) {
+        sleep_until_process_ends();
+    }
+}
+
+// Before 3.14 CPython ends a thread that wants the GIL of a finalizing interpreter with pthread_exit, which unwinds its
+// stack; here that must stop, at the innermost frame, before destructors run without the GIL.
+template <typename Function>
+auto without_unwinding(Function function) noexcept {
+    try {
+        return function();
+    } catch (const abi::__forced_unwind&) {
+        sleep_until_process_ends();
+    }
+}
+
+void restore_thread(PyThreadState* state) noexcept {
+    sleep_if_shutting_down();
+    without_unwinding([state] { PyEval_RestoreThread(state); });
+}
+
+class CachedThreadState {
+  public:
+    ~CachedThreadState() {
+        if (state_ != nullptr && !shutting_down.load(std::memory_order_acquire)) {
+            restore_thread(state_);
+            PyGILState_Release(ensured_);
+        }
+    }
+
+    bool present() const noexcept { return state_ != nullptr; }
+
+    void take() noexcept {
+        if (state_ != nullptr) {
+            restore_thread(state_);
+        } else {
+            sleep_if_shutting_down();
+            ensured_ = without_unwinding([] { return PyGILState_Ensure(); });
+        }
+    }
+
+    void give() noexcept { state_ = PyEval_SaveThread(); }
+
+  private:
+    PyThreadState* state_ = nullptr;
+    PyGILState_STATE ensured_ = PyGILState_UNLOCKED;
+};
+
+thread_local CachedThreadState cached_thread_state;
+
+class DeferredDrops {
+  public:
+    // Never destroyed: Triton's threads may still defer while the process ends.
+    static DeferredDrops& instance() {
+        static auto* drops = std::make_unique<DeferredDrops>().release();
+        return *drops;
+    }
+
+    void add(PyObject* object) {
+        const std::lock_guard<std::mutex> guard(mutex_);
+        objects_.push_back(object);
+        present_.store(true, std::memory_order_release);
+    }
+
+    std::vector<PyObject*> take() noexcept {
+        std::vector<PyObject*> taken;
+        if (present_.load(std::memory_order_acquire)) {
+            const std::lock_guard<std::mutex> guard(mutex_);
+            taken.swap(objects_);
+            present_.store(false, std::memory_order_release);
+        }
+        return taken;
+    }
+
+  private:
+    std::mutex mutex_;
+    std::vector<PyObject*> objects_;
+    std::atomic<bool> present_{false};
+};
+
+}  // namespace
+
+void begin_interpreter_shutdown() noexcept {
+    finalizing_thread.store(std::this_thread::get_id());
+    shutting_down.store(true, std::memory_order_release);
+}
+
+ReleaseGil::~ReleaseGil() { restore_thread(state_); }
+
+NativeThreadGil::NativeThreadGil() noexcept
+    // A thread that Python itself started has a state of its own, which must not be kept beyond this use.
+    : cached_(cached_thread_state.present() || PyGILState_GetThisThreadState() == nullptr), state_() {
+    if (cached_) {
+        cached_thread_state.take();
+    } else {
+        sleep_if_shutting_down();
+        state_ = without_unwinding([] { return PyGILState_Ensure(); });
+    }
+}
+
+NativeThreadGil::~NativeThreadGil() {
+    if (cached_) {
+        cached_thread_state.give();
+    } else {
+        PyGILState_Release(state_);
+    }
+}
+
+PyObject* call_on_native_thread(PyObject* function, PyObject* arguments, PyObject* keywords) noexcept {
+    return without_unwinding([=] { return PyObject_Call(function, arguments, keywords); });
+}
+
+void defer_drop(PyObject* object) noexcept {
+    try {
+        DeferredDrops::instance().add(object);
+    } catch (const std::exception&) {
+        // Out of memory: the object is leaked, which is safe.
+    }
+}
+
+void drop_deferred() noexcept {
+    for (PyObject* object : DeferredDrops::instance().take()) {
+        Py_DECREF(object);
+    }
+}
+
+}  // namespace triton_inprocess

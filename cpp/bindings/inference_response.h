@@ -1,0 +1,23 @@
+// A response as Python sees it.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+
+#include "core/inference_response.h"
+
+namespace triton_inprocess {
+
+struct BoundResponse {
+    std::unique_ptr<InferenceResponse> response;
+    nanobind::object model;
+    nanobind::object outputs;  ///< The dict, made when it is first asked for.
+};
+
+/// `model` is the Model object that the request was sent through.
+nanobind::object make_response(std::unique_ptr<InferenceResponse> response, nanobind::object model);
+
+void register_inference_response(nanobind::module_& module);
+
+}  // namespace triton_inprocess

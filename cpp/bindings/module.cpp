@@ -1,0 +1,53 @@
+// The native module's table of contents.
+#include <nanobind/intrusive/counter.h>
+#include <nanobind/nanobind.h>
+
+#include "bindings/async_response_iterator.h"
+#include "bindings/enums.h"
+#include "bindings/errors.h"
+#include "bindings/event_loop_hub.h"
+#include "bindings/infer.h"
+#include "bindings/inference_request.h"
+#include "bindings/inference_response.h"
+#include "bindings/memory_buffer.h"
+#include "bindings/python_function.h"
+#include "bindings/response_iterator.h"
+#include "bindings/runtime.h"
+#include "bindings/server.h"
+#include "bindings/server_options.h"
+#include "bindings/shutdown.h"
+#include "bindings/tensor.h"
+
+namespace nb = nanobind;
+namespace ti = triton_inprocess;
+
+NB_MODULE(_native, module) {
+    module.doc() = "The native part of triton_inprocess. Not for direct use: names here change without notice.";
+    nb::intrusive_init(
+        [](PyObject* object) noexcept {
+            const nb::gil_scoped_acquire guard;
+            Py_INCREF(object);
+        },
+        [](PyObject* object) noexcept {
+            if (nb::is_alive()) {
+                const nb::gil_scoped_acquire guard;
+                Py_DECREF(object);
+            }
+        });
+
+    ti::register_errors(module);
+    ti::register_enums(module);
+    ti::register_runtime(module);
+    ti::register_shutdown(module);
+    ti::register_memory_buffer(module);
+    ti::register_tensor(module);
+    ti::register_server_options(module);
+    ti::register_server(module);
+    ti::register_inference_request(module);
+    ti::register_inference_response(module);
+    ti::register_event_loop_hub(module);
+    ti::register_response_iterator(module);
+    ti::register_async_response_iterator(module);
+    ti::register_infer(module);
+    ti::register_python_function(module);
+}

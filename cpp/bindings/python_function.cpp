@@ -1,0 +1,88 @@
+#include "bindings/python_function.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "backend/function_registry.h"
+
+namespace nb = nanobind;
+
+namespace triton_inprocess {
+namespace {
+
+using SpecTuple = std::tuple<std::string, TRITONSERVER_DataType, std::vector<std::int64_t>>;
+
+std::vector<TensorSpec> to_specs(const std::vector<SpecTuple>& tuples) {
+    std::vector<TensorSpec> specs;
+    specs.reserve(tuples.size());
+    for (const auto& [name, data_type, shape] : tuples) {
+        specs.push_back({name, data_type, shape});
+    }
+    return specs;
+}
+
+/// Owns the callable where the garbage collector can see it; Triton's threads borrow it through the PythonFunction.
+class FunctionOwner {
+  public:
+    FunctionOwner(nb::object callable, std::string directory, const std::string& model_name,
+                  const std::vector<SpecTuple>& inputs, const std::vector<SpecTuple>& outputs, bool batched)
+        : callable_(std::move(callable)),
+          directory_(std::move(directory)),
+          function_(make_ref<PythonFunction>(model_name, to_specs(inputs), to_specs(outputs), batched)) {
+        function_->set_function(callable_.ptr());
+        FunctionRegistry::instance().add(directory_, function_);
+    }
+    ~FunctionOwner() { close(); }
+    FunctionOwner(const FunctionOwner&) = delete;
+    FunctionOwner& operator=(const FunctionOwner&) = delete;
+
+    /// From now on the model has no function: what Triton still sends it fails.
+    void close() noexcept {
+        FunctionRegistry::instance().remove(directory_);
+        function_->set_function(nullptr);
+        callable_.reset();
+    }
+
+    const nb::object& callable() const noexcept { return callable_; }
+
+  private:
+    nb::object callable_;
+    std::string directory_;
+    Ref<PythonFunction> function_;
+};
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    if (nb::inst_ready(self)) {
+        Py_VISIT(nb::inst_ptr<FunctionOwner>(self)->callable().ptr());
+    }
+    return 0;
+}
+
+int clear(PyObject* self) {
+    nb::inst_ptr<FunctionOwner>(self)->close();
+    return 0;
+}
+
+PyType_Slot slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)}, {0, nullptr}};
+
+}  // namespace
+
+void register_python_function(nb::module_& module) {
+    using namespace nb::literals;
+    nb::class_<FunctionOwner>(module, "PythonFunction", nb::type_slots(slots),
+                              "A Python function that serves as the model in the folder `directory`.")
+        .def(nb::init<nb::object, std::string, const std::string&, const std::vector<SpecTuple>&,
+                      const std::vector<SpecTuple>&, bool>(),
+             "function"_a, "directory"_a, "model_name"_a, "inputs"_a, "outputs"_a, "batched"_a)
+        .def("close", &FunctionOwner::close);
+}
+
+}  // namespace triton_inprocess

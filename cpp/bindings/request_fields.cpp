@@ -1,0 +1,179 @@
+#include "bindings/request_fields.h"
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "bindings/numpy.h"
+#include "runtime/error.h"
+
+namespace nb = nanobind;
+
+namespace triton_inprocess {
+namespace {
+
+std::string class_name(nb::handle value) { return nb::cast<std::string>(value.type().attr("__name__")); }
+
+[[noreturn]] void wrong_type(const std::string& field, const char* expected, nb::handle value) {
+    throw nb::type_error((field + " must be " + expected + ", not " + class_name(value)).c_str());
+}
+
+std::string text(const std::string& field, nb::handle value) {
+    if (PyUnicode_Check(value.ptr()) == 0) {
+        wrong_type(field, "a str", value);
+    }
+    Py_ssize_t size = 0;
+    const char* const data = PyUnicode_AsUTF8AndSize(value.ptr(), &size);
+    if (data == nullptr) {
+        throw nb::python_error();
+    }
+    std::string result(data, static_cast<std::size_t>(size));
+    if (result.find('\0') != std::string::npos) {
+        throw nb::value_error((field + " must not contain a NUL character").c_str());
+    }
+    return result;
+}
+
+bool is_integer(nb::handle value) {
+    return PyBool_Check(value.ptr()) == 0 && PyIndex_Check(value.ptr()) != 0;
+}
+
+std::uint64_t unsigned_integer(const std::string& field, nb::handle value, std::uint64_t limit) {
+    if (!is_integer(value)) {
+        wrong_type(field, "an int", value);
+    }
+    const nb::object number = nb::steal(PyNumber_Index(value.ptr()));
+    if (!number.is_valid()) {
+        throw nb::python_error();
+    }
+    const std::uint64_t result = PyLong_AsUnsignedLongLong(number.ptr());
+    const bool failed = PyErr_Occurred() != nullptr;
+    PyErr_Clear();
+    if (failed || result > limit) {
+        throw nb::value_error((field + " must be from 0 to " + std::to_string(limit) + ", not " +
+                               nb::cast<std::string>(nb::str(number)))
+                                  .c_str());
+    }
+    return result;
+}
+
+void set_inputs(InferenceRequest& request, nb::handle value) {
+    if (PyDict_Check(value.ptr()) == 0) {
+        wrong_type("inputs", "a dict of input name to tensor", value);
+    }
+    for (const auto [name, data] : nb::borrow<nb::dict>(value)) {
+        const std::string input = text("the name of an input", name);
+        request.add_input(input, to_tensor(data));
+    }
+}
+
+void set_requested_outputs(InferenceRequest& request, nb::handle value) {
+    if (value.is_none()) {
+        return;
+    }
+    if (PyUnicode_Check(value.ptr()) != 0) {
+        wrong_type("requested_outputs", "a sequence of output names", value);
+    }
+    for (const nb::handle name : nb::iter(value)) {
+        request.add_requested_output(text("the name of a requested output", name));
+    }
+}
+
+void set_parameter(InferenceRequest& request, const std::string& name, nb::handle value) {
+    const std::string field = "parameter '" + name + "'";
+    if (PyBool_Check(value.ptr()) != 0 || class_name(value) == "bool_" || class_name(value) == "bool") {
+        const int truth = PyObject_IsTrue(value.ptr());
+        if (truth < 0) {
+            throw nb::python_error();
+        }
+        request.set_parameter(name, truth != 0);
+    } else if (PyUnicode_Check(value.ptr()) != 0) {
+        request.set_parameter(name, text(field, value));
+    } else if (is_integer(value)) {
+        const nb::object number = nb::steal(PyNumber_Index(value.ptr()));
+        int overflow = 0;
+        const std::int64_t integer = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+        if (overflow != 0) {
+            PyErr_SetString(PyExc_OverflowError, (field + " does not fit a 64-bit integer").c_str());
+            throw nb::python_error();
+        }
+        request.set_parameter(name, integer);
+    } else if (PyFloat_Check(value.ptr()) != 0) {
+        request.set_parameter(name, PyFloat_AsDouble(value.ptr()));
+    } else {
+        wrong_type(field, "a str, int, bool or float", value);
+    }
+}
+
+void set_parameters(InferenceRequest& request, nb::handle value) {
+    if (value.is_none()) {
+        return;
+    }
+    if (PyDict_Check(value.ptr()) == 0) {
+        wrong_type("parameters", "a dict of name to str, int, bool or float", value);
+    }
+    for (const auto [name, each] : nb::borrow<nb::dict>(value)) {
+        set_parameter(request, text("the name of a parameter", name), each);
+    }
+}
+
+void set_correlation_id(InferenceRequest& request, nb::handle value) {
+    if (value.is_none()) {
+        return;
+    }
+    if (PyUnicode_Check(value.ptr()) != 0) {
+        request.set_correlation_id(text("correlation_id", value));
+    } else if (is_integer(value)) {
+        request.set_correlation_id(unsigned_integer("correlation_id", value, std::numeric_limits<std::uint64_t>::max()));
+    } else {
+        wrong_type("correlation_id", "an int or a str", value);
+    }
+}
+
+void require_host_memory(nb::handle value) {
+    if (value.is_none()) {
+        return;
+    }
+    const std::string wanted = nb::cast<std::string>(nb::str(value));
+    if (wanted != "cpu" && wanted != "MemoryType.CPU") {
+        throw Error(TRITONSERVER_ERROR_UNSUPPORTED, "output_memory_type " + wanted + " is not supported: outputs are allocated "
+                                                    "in host memory");
+    }
+}
+
+}  // namespace
+
+void set_field(InferenceRequest& request, nb::handle name, nb::handle value) {
+    const std::string field = text("the name of a request field", name);
+    constexpr auto unlimited = std::numeric_limits<std::uint64_t>::max();
+    if (field == "inputs") {
+        set_inputs(request, value);
+    } else if (field == "request_id") {
+        if (!value.is_none()) {
+            request.set_id(text(field, value));
+        }
+    } else if (field == "flags") {
+        request.set_flags(static_cast<std::uint32_t>(
+            unsigned_integer(field, value, std::numeric_limits<std::uint32_t>::max())));
+    } else if (field == "correlation_id") {
+        set_correlation_id(request, value);
+    } else if (field == "priority") {
+        request.set_priority(unsigned_integer(field, value, unlimited));
+    } else if (field == "timeout") {
+        request.set_timeout_microseconds(unsigned_integer(field, value, unlimited));
+    } else if (field == "parameters") {
+        set_parameters(request, value);
+    } else if (field == "requested_outputs") {
+        set_requested_outputs(request, value);
+    } else if (field == "output_memory_type") {
+        require_host_memory(value);
+    } else {
+        throw nb::type_error(("'" + field +
+                              "' is not a field of a request; the fields are request_id, flags, correlation_id, priority, "
+                              "timeout, inputs, parameters, output_memory_type, response_queue and requested_outputs")
+                                 .c_str());
+    }
+}
+
+}  // namespace triton_inprocess

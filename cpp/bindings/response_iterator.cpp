@@ -1,0 +1,52 @@
+#include "bindings/response_iterator.h"
+
+#include <chrono>
+
+#include "bindings/gil.h"
+
+namespace nb = nanobind;
+
+namespace triton_inprocess {
+namespace {
+
+// How long a signal such as Ctrl-C can go unanswered.
+constexpr std::chrono::milliseconds signal_interval(50);
+
+}  // namespace
+
+nb::object ResponseIterator::next() {
+    if (request_.finished()) {
+        throw nb::stop_iteration();
+    }
+    const Ref<ResponseQueue> queue = request_.queue;
+    std::unique_ptr<InferenceResponse> response = queue->pop();
+    while (!response) {
+        {
+            const ReleaseGil guard;
+            queue->wait_for(signal_interval);
+        }
+        response = queue->pop();
+        if (!response && PyErr_CheckSignals() != 0) {
+            throw nb::python_error();
+        }
+        if (!response && request_.finished()) {
+            throw nb::stop_iteration();  // another thread has received the final response
+        }
+    }
+    return request_.deliver(std::move(response));
+}
+
+void register_response_iterator(nb::module_& module) {
+    nb::class_<ResponseIterator>(module, "ResponseIterator",
+                                 "The responses to one request, in their order. Waiting releases the GIL and can be "
+                                 "interrupted by Ctrl-C.")
+        .def("__iter__", [](nb::handle self) { return nb::borrow(self); },
+             nb::sig("def __iter__(self) -> ResponseIterator"))
+        .def("__next__", &ResponseIterator::next, nb::sig("def __next__(self) -> InferenceResponse"),
+             "The next response. Raises its error as a TritonError, unless raise_on_error=False was given.")
+        .def("cancel", &ResponseIterator::cancel,
+             "Ask Triton to cancel the request (TRITONSERVER_InferenceRequestCancel). The iterator still ends with a final "
+             "response. Raises UnsupportedError before C API 1.25.");
+}
+
+}  // namespace triton_inprocess

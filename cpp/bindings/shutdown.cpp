@@ -1,0 +1,29 @@
+#include "bindings/shutdown.h"
+
+#include "bindings/gil.h"
+#include "core/server_registry.h"
+
+namespace nb = nanobind;
+
+namespace triton_inprocess {
+namespace {
+
+// Called by an atexit hook after every server has been stopped.
+void shut_down() {
+    ServerRegistry& servers = ServerRegistry::instance();
+    if (servers.delete_stopped() != 0) {
+        // Triton's threads keep what they use until the process ends: that is no leak to warn of.
+        nb::set_leak_warnings(false);
+    }
+    drop_deferred();
+    begin_interpreter_shutdown();
+    servers.prepare_exit();
+}
+
+}  // namespace
+
+void register_shutdown(nb::module_& module) {
+    module.def("shut_down", &shut_down, "Prepare for the end of the interpreter; every server has been stopped.");
+}
+
+}  // namespace triton_inprocess

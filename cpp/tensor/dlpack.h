@@ -1,0 +1,61 @@
+// The memory layout of DLPack 1.x, which is an ABI: the names of the fields are the standard's.
+#pragma once
+
+#include <cstdint>
+
+namespace triton_inprocess::dlpack {
+
+struct Device {
+    std::int32_t device_type;
+    std::int32_t device_id;
+};
+
+struct Type {
+    std::uint8_t code;
+    std::uint8_t bits;
+    std::uint16_t lanes;
+};
+
+struct TensorView {
+    void* data;
+    Device device;
+    std::int32_t ndim;
+    Type dtype;
+    std::int64_t* shape;
+    std::int64_t* strides;
+    std::uint64_t byte_offset;
+};
+
+struct Managed {
+    TensorView tensor;
+    void* manager;
+    void (*deleter)(Managed*);
+};
+
+struct Version {
+    std::uint32_t major;
+    std::uint32_t minor;
+};
+
+struct ManagedVersioned {
+    Version version;
+    void* manager;
+    void (*deleter)(ManagedVersioned*);
+    std::uint64_t flags;
+    TensorView tensor;
+};
+
+constexpr std::uint64_t flag_read_only = 1;
+constexpr std::uint64_t flag_is_copied = 2;
+
+constexpr std::int32_t device_cpu = 1;
+constexpr std::int32_t device_cuda = 2;
+constexpr std::int32_t device_cuda_host = 3;
+
+constexpr std::uint8_t code_int = 0;
+constexpr std::uint8_t code_uint = 1;
+constexpr std::uint8_t code_float = 2;
+constexpr std::uint8_t code_bfloat = 4;
+constexpr std::uint8_t code_bool = 6;
+
+}  // namespace triton_inprocess::dlpack

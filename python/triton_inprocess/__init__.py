@@ -1,0 +1,79 @@
+"""NVIDIA Triton Inference Server inside a Python process."""
+
+from __future__ import annotations
+
+from . import _lifetime, errors, runtime
+from ._native import (
+    AsyncResponseIterator,
+    DataType,
+    InferenceResponse,
+    InstanceGroupKind,
+    LogFormat,
+    LogLevel,
+    MemoryBuffer,
+    MemoryType,
+    MetricFormat,
+    MetricKind,
+    ModelBatchFlag,
+    ModelControlMode,
+    ModelTxnPropertyFlag,
+    RateLimitMode,
+    ResponseIterator,
+    Tensor,
+)
+from .errors import (
+    AlreadyExistsError,
+    CancelledError,
+    InternalError,
+    InvalidArgumentError,
+    NotFoundError,
+    TritonError,
+    UnavailableError,
+    UnknownError,
+    UnsupportedError,
+)
+from .function_model import Batching, TensorSpec
+from .model import Model
+from .options import ModelLoadDeviceLimit, Options, RateLimiterResource
+from .request import InferenceRequest
+from .server import Server
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AlreadyExistsError",
+    "AsyncResponseIterator",
+    "Batching",
+    "CancelledError",
+    "DataType",
+    "InferenceRequest",
+    "InferenceResponse",
+    "InstanceGroupKind",
+    "InternalError",
+    "InvalidArgumentError",
+    "LogFormat",
+    "LogLevel",
+    "MemoryBuffer",
+    "MemoryType",
+    "MetricFormat",
+    "MetricKind",
+    "Model",
+    "ModelBatchFlag",
+    "ModelControlMode",
+    "ModelLoadDeviceLimit",
+    "ModelTxnPropertyFlag",
+    "NotFoundError",
+    "Options",
+    "RateLimitMode",
+    "RateLimiterResource",
+    "ResponseIterator",
+    "Server",
+    "Tensor",
+    "TensorSpec",
+    "TritonError",
+    "UnavailableError",
+    "UnknownError",
+    "UnsupportedError",
+    "errors",
+    "runtime",
+]

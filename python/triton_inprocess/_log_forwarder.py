@@ -1,0 +1,74 @@
+"""Triton's log lines for a Python callback: Triton writes to a pipe, a thread reads it."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import threading
+from collections.abc import Callable
+
+from ._native import LogLevel
+
+__all__ = ["LogForwarder"]
+
+_LEVELS = {"I": LogLevel.INFO, "W": LogLevel.WARN, "E": LogLevel.ERROR, "V": LogLevel.VERBOSE}
+
+# "I1201 02:54:00.123456 4711 server.cc:12] text", or "2026-12-01T02:54:00Z I 4711 server.cc:12] text".
+_HEADER = re.compile(rb"(?:(?P<short>[IWEV])\d{4} |\d{4}-\d\d-\d\dT\S+ (?P<iso>[IWEV]) )[^\]]*\] ?")
+
+
+class LogForwarder:
+    """Calls `callback(level, message)` for each line that is written to `path`."""
+
+    def __init__(self, callback: Callable[[LogLevel, str], object]) -> None:
+        """Open the pipe and start the thread."""
+        self._callback = callback
+        self._level = LogLevel.INFO
+        read_end, self._write_end = os.pipe()
+        self._thread = threading.Thread(
+            target=self._read, args=(read_end,), name="triton-inprocess-log", daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def path(self) -> str:
+        """What Triton takes for its log file."""
+        return f"/proc/self/fd/{self._write_end}"
+
+    def close(self) -> None:
+        """End the thread once everything was read; Triton must not write to the pipe any more."""
+        if self._write_end >= 0:
+            os.close(self._write_end)
+            self._write_end = -1
+            self._thread.join()
+
+    def _read(self, descriptor: int) -> None:
+        with open(descriptor, "rb", buffering=1 << 16) as lines:  # noqa: PTH123: a descriptor has no path
+            for line in lines:
+                self._forward(line.rstrip(b"\n"))
+
+    def _forward(self, line: bytes) -> None:
+        header = _HEADER.match(line)
+        if header is not None:
+            letter = header["short"] or header["iso"]
+            self._level = _LEVELS[letter.decode()]
+            line = line[header.end() :]
+        # A line without a header goes on with the message before it.
+        try:
+            self._callback(self._level, line.decode("utf-8", "backslashreplace"))
+        except Exception as error:
+            sys.unraisablehook(
+                _Unraisable(type(error), error, error.__traceback__, "in log_callback", self._callback)
+            )
+
+
+class _Unraisable:
+    """What sys.unraisablehook takes; the interpreter's own class cannot be made from Python."""
+
+    def __init__(self, exc_type: object, exc_value: object, exc_traceback: object, err_msg: str, obj: object) -> None:
+        self.exc_type = exc_type
+        self.exc_value = exc_value
+        self.exc_traceback = exc_traceback
+        self.err_msg = err_msg
+        self.object = obj

@@ -1,0 +1,86 @@
+"""A server's own folder: the models that Python functions serve as, and the backends that Triton is to see."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from . import _native
+
+__all__ = ["BACKEND_NAME", "PrivateFiles"]
+
+BACKEND_NAME = "triton_inprocess"
+
+_PREFIX = "triton-inprocess-server-"
+_LOCK = "lock"
+
+
+class PrivateFiles:
+    """The folder, locked for as long as it is used: what no process locks is left over and removed by the next one."""
+
+    def __init__(self, backend_directories: Iterable[Path]) -> None:
+        """Make the folder; of backends of the same name, the one in the first directory wins."""
+        _remove_stale()
+        self.root = Path(tempfile.mkdtemp(prefix=_PREFIX)).resolve()
+        self._lock = _lock(self.root)
+        self.models = self.root / "models"
+        self.models.mkdir()
+        self.backends = self.root / "backends"
+        self.backends.mkdir()
+        self._link_backends(backend_directories)
+
+    def _link_backends(self, directories: Iterable[Path]) -> None:
+        own = self.backends / BACKEND_NAME
+        own.mkdir()
+        # The dynamic linker recognises the file, so that Triton gets the extension that Python has loaded.
+        (own / f"libtriton_{BACKEND_NAME}.so").symlink_to(Path(str(_native.__file__)).resolve())
+        for directory in directories:
+            for backend in sorted(directory.iterdir()):
+                link = self.backends / backend.name
+                if backend.is_dir() and not link.exists():
+                    link.symlink_to(backend.resolve())
+
+    def write_model(self, name: str, version: int, config: str) -> Path:
+        """Write a model's configuration and its (empty) version folder; returns the model's folder."""
+        folder = self.models / name
+        (folder / str(version)).mkdir(parents=True)
+        (folder / "config.pbtxt").write_text(config, encoding="utf-8")
+        return folder
+
+    def remove_model(self, name: str) -> None:
+        """Remove a model's folder; nothing happens when there is none."""
+        shutil.rmtree(self.models / name, ignore_errors=True)
+
+    def remove(self) -> None:
+        """Remove everything; the second time nothing happens."""
+        if self._lock is not None:
+            shutil.rmtree(self.root, ignore_errors=True)
+            os.close(self._lock)
+            self._lock = None
+
+
+def _lock(root: Path) -> int | None:
+    descriptor = os.open(root / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return descriptor
+
+
+def _remove_stale() -> None:
+    for root in Path(tempfile.gettempdir()).glob(_PREFIX + "*"):
+        try:
+            # A folder without a lock file is one that is just being made, or somebody else's.
+            descriptor = os.open(root / _LOCK, os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            continue
+        else:
+            shutil.rmtree(root, ignore_errors=True)
+        finally:
+            os.close(descriptor)

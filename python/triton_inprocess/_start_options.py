@@ -1,0 +1,178 @@
+"""From Options to the C API's: checked and applied, field by field."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+from . import _native
+from ._native import LogFormat, ModelControlMode, RateLimitMode
+from .errors import InternalError, InvalidArgumentError, UnsupportedError
+from .options import ModelLoadDeviceLimit, Options, RateLimiterResource
+
+__all__ = ["apply", "check", "repositories"]
+
+
+def check(options: Options) -> None:
+    """Raise TypeError, ValueError or InvalidArgumentError, naming the field, for what no server could start with."""
+    if options.model_repository is None:
+        raise InvalidArgumentError("model_repository must be a path or a list of paths, not None")
+    if options.model_control_mode is not None:
+        _require("model_control_mode", options.model_control_mode, ModelControlMode)
+    for name, kind in _SCALARS.items():
+        _require(name, getattr(options, name), kind)
+    for name in ("cache_directory", "log_file", "backend_directory", "repo_agent_directory"):
+        if getattr(options, name) is not None:
+            _require(name, getattr(options, name), (str, os.PathLike))
+    for name, kind in _LISTS.items():
+        _require(name, getattr(options, name), (list, tuple))
+        for item in getattr(options, name):
+            _require(f"each of {name}", item, kind)
+    for name, (key, value) in _MAPPINGS.items():
+        _require(name, getattr(options, name), dict)
+        for each_key, each_value in getattr(options, name).items():
+            _require(f"each key of {name}", each_key, key)
+            _require(f"{name}[{each_key!r}]", each_value, value)
+    if options.log_callback is not None and not callable(options.log_callback):
+        raise TypeError(f"log_callback must be callable or None, not {type(options.log_callback).__name__}")
+    if options.log_callback is not None and options.log_file is not None:
+        raise ValueError("log_callback and log_file exclude each other: Triton has one log")
+    for name in _NOT_NEGATIVE:
+        if getattr(options, name) < 0:
+            raise ValueError(f"{name} must not be negative, not {getattr(options, name)}")
+
+
+def repositories(options: Options) -> list[Path]:
+    """The user's model repositories; raises InternalError for one that is no folder."""
+    given = options.model_repository
+    paths = [given] if isinstance(given, (str, os.PathLike)) else given
+    _require("model_repository", paths, (list, tuple))
+    result = []
+    for path in paths:
+        _require("each of model_repository", path, (str, os.PathLike))
+        if not Path(path).is_dir():
+            raise InternalError(f"model_repository '{os.fspath(path)}' is not a folder")
+        result.append(Path(path))
+    return result
+
+
+def apply(options: Options, native: _native.ServerOptions) -> None:
+    """Hand every field to the C API, but for paths, models and the log, which the server decides on."""
+    for name, setter in _SETTERS.items():
+        _set(name, getattr(options, name), setter, native)
+    for resource in options.rate_limiter_resources:
+        native.add_rate_limiter_resource(resource.name, resource.count, resource.device)
+    for device, byte_size in options.cuda_memory_pool_sizes.items():
+        native.set_cuda_memory_pool_byte_size(device, byte_size)
+    for cache, settings in options.cache_config.items():
+        native.set_cache_config(cache, json.dumps({key: str(value) for key, value in settings.items()}))
+    for limit in options.model_load_device_limits:
+        native.set_model_load_device_limit(limit.kind, limit.device, limit.fraction)
+    for mapping, set_one in (
+        (options.backend_configuration, native.set_backend_config),
+        (options.host_policies, native.set_host_policy),
+        (options.metrics_configuration, native.set_metrics_config),
+    ):
+        for name, settings in mapping.items():
+            for setting, value in settings.items():
+                set_one(name, setting, str(value))
+
+
+def _set(
+    name: str, value: Any, setter: Callable[[_native.ServerOptions, Any], None], native: _native.ServerOptions
+) -> None:
+    try:
+        setter(native, value)
+    except UnsupportedError as error:
+        # What an older library cannot be told matters only if it was asked for.
+        if value != getattr(_DEFAULTS, name):
+            raise UnsupportedError(f"{name}={value!r}: {error}") from None
+
+
+def _require(name: str, value: object, kind: type | tuple[type, ...]) -> None:
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    wrong_bool = isinstance(value, bool) and bool not in kinds
+    if wrong_bool or not isinstance(value, kinds):
+        expected = " or ".join(each.__name__ for each in kinds)
+        raise TypeError(f"{name} must be {expected}, not {type(value).__name__}")
+
+
+_SCALARS: dict[str, type] = {
+    "server_id": str,
+    "strict_model_config": bool,
+    "rate_limiter_mode": RateLimitMode,
+    "pinned_memory_pool_size": int,
+    "min_supported_compute_capability": Real,
+    "exit_on_error": bool,
+    "strict_readiness": bool,
+    "exit_timeout": int,
+    "buffer_manager_thread_count": int,
+    "model_load_thread_count": int,
+    "model_load_retry_count": int,
+    "model_namespacing": bool,
+    "enable_peer_access": bool,
+    "log_info": bool,
+    "log_warn": bool,
+    "log_error": bool,
+    "log_format": LogFormat,
+    "log_verbose": int,
+    "metrics": bool,
+    "gpu_metrics": bool,
+    "cpu_metrics": bool,
+    "metrics_interval": int,
+}
+
+_NOT_NEGATIVE = (
+    "pinned_memory_pool_size",
+    "exit_timeout",
+    "buffer_manager_thread_count",
+    "model_load_thread_count",
+    "model_load_retry_count",
+    "log_verbose",
+    "metrics_interval",
+)
+
+_LISTS: dict[str, type] = {
+    "startup_models": str,
+    "rate_limiter_resources": RateLimiterResource,
+    "model_load_device_limits": ModelLoadDeviceLimit,
+}
+
+_MAPPINGS: dict[str, tuple[type, type]] = {
+    "cuda_memory_pool_sizes": (int, int),
+    "cache_config": (str, dict),
+    "backend_configuration": (str, dict),
+    "host_policies": (str, dict),
+    "metrics_configuration": (str, dict),
+}
+
+_SETTERS: dict[str, Callable[[_native.ServerOptions, Any], None]] = {
+    "server_id": _native.ServerOptions.set_server_id,
+    "strict_model_config": _native.ServerOptions.set_strict_model_config,
+    "rate_limiter_mode": _native.ServerOptions.set_rate_limiter_mode,
+    "pinned_memory_pool_size": _native.ServerOptions.set_pinned_memory_pool_byte_size,
+    "min_supported_compute_capability": _native.ServerOptions.set_min_supported_compute_capability,
+    "exit_on_error": _native.ServerOptions.set_exit_on_error,
+    "strict_readiness": _native.ServerOptions.set_strict_readiness,
+    "exit_timeout": _native.ServerOptions.set_exit_timeout,
+    "buffer_manager_thread_count": _native.ServerOptions.set_buffer_manager_thread_count,
+    "model_load_thread_count": _native.ServerOptions.set_model_load_thread_count,
+    "model_load_retry_count": _native.ServerOptions.set_model_load_retry_count,
+    "model_namespacing": _native.ServerOptions.set_model_namespacing,
+    "enable_peer_access": _native.ServerOptions.set_enable_peer_access,
+    "log_info": _native.ServerOptions.set_log_info,
+    "log_warn": _native.ServerOptions.set_log_warn,
+    "log_error": _native.ServerOptions.set_log_error,
+    "log_format": _native.ServerOptions.set_log_format,
+    "log_verbose": _native.ServerOptions.set_log_verbose,
+    "metrics": _native.ServerOptions.set_metrics,
+    "gpu_metrics": _native.ServerOptions.set_gpu_metrics,
+    "cpu_metrics": _native.ServerOptions.set_cpu_metrics,
+    "metrics_interval": _native.ServerOptions.set_metrics_interval,
+}
+
+_DEFAULTS = Options()

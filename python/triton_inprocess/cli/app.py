@@ -1,0 +1,37 @@
+"""The commands, put together."""
+
+from __future__ import annotations
+
+import typer
+
+from . import doctor, runtime
+
+__all__ = ["app"]
+
+_DEMO_MODULES = {"sklearn", "rich"}
+
+app = typer.Typer(
+    help="NVIDIA Triton Inference Server inside a Python process.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(runtime.app, name="runtime")
+app.command()(doctor.doctor)
+
+
+@app.command()
+def demo() -> None:
+    """Serve a classifier of handwritten digits from this process and measure it."""
+    # Only here: the other commands do without scikit-learn.
+    try:
+        from .demo import run
+
+        with runtime.errors_reported():
+            run()
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in _DEMO_MODULES:
+            raise
+        typer.echo(f"the demo needs {missing}: python -m pip install 'triton-inprocess[demo]'", err=True)
+        raise typer.Exit(1) from None

@@ -1,0 +1,51 @@
+"""The exceptions: one class per error code of Triton's C API, all under TritonError."""
+
+from __future__ import annotations
+
+__all__ = [
+    "AlreadyExistsError",
+    "CancelledError",
+    "InternalError",
+    "InvalidArgumentError",
+    "NotFoundError",
+    "TritonError",
+    "UnavailableError",
+    "UnknownError",
+    "UnsupportedError",
+]
+
+
+class TritonError(Exception):
+    """Base of every error that Triton or this package reports."""
+
+
+class UnknownError(TritonError):
+    """An error of no known kind (TRITONSERVER_ERROR_UNKNOWN)."""
+
+
+class InternalError(TritonError):
+    """Something went wrong inside Triton, a backend or a model (TRITONSERVER_ERROR_INTERNAL)."""
+
+
+class NotFoundError(TritonError, LookupError):
+    """What was named does not exist (TRITONSERVER_ERROR_NOT_FOUND)."""
+
+
+class InvalidArgumentError(TritonError, ValueError):
+    """An argument is wrong (TRITONSERVER_ERROR_INVALID_ARG)."""
+
+
+class UnavailableError(TritonError):
+    """What was asked for exists, but not now: a stopped server, a full queue (TRITONSERVER_ERROR_UNAVAILABLE)."""
+
+
+class UnsupportedError(TritonError, NotImplementedError):
+    """What was asked for cannot be done here (TRITONSERVER_ERROR_UNSUPPORTED)."""
+
+
+class AlreadyExistsError(TritonError):
+    """What was to be made is there already (TRITONSERVER_ERROR_ALREADY_EXISTS)."""
+
+
+class CancelledError(TritonError):
+    """The request was cancelled (TRITONSERVER_ERROR_CANCELLED)."""

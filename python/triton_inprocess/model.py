@@ -1,0 +1,138 @@
+"""A model of a server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from ._native import AsyncResponseIterator, ModelBatchFlag, ModelTxnPropertyFlag, ResponseIterator
+from .request import InferenceRequest
+
+if TYPE_CHECKING:
+    from .server import Server
+
+__all__ = ["Model"]
+
+
+class Model:
+    """A model that a server has. It is a name and a version: what it names may be loaded and unloaded meanwhile.
+
+    Attributes:
+        server: The server.
+        name: The model's name.
+        version: Its version; -1 for the latest that is served.
+        state: "READY", "UNAVAILABLE", …, when the model came from `Server.models`; else None.
+        reason: Why it is in that state.
+    """
+
+    __slots__ = ("__weakref__", "_native", "name", "reason", "server", "state", "version")
+
+    def __init__(
+        self, server: Server, name: str, version: int = -1, state: str | None = None, reason: str | None = None
+    ) -> None:
+        """Made by the server."""
+        if not isinstance(name, str):
+            raise TypeError(f"name must be a str, not {type(name).__name__}")
+        if not isinstance(version, int) or isinstance(version, bool):
+            raise TypeError(f"version must be an int, not {type(version).__name__}")
+        self.server = server
+        self.name = name
+        self.version = version
+        self.state = state
+        self.reason = reason
+        self._native = server._running()
+
+    def create_request(self, **fields: Any) -> InferenceRequest:
+        """A request for this model, to be filled and sent with `infer` or `async_infer`."""
+        return InferenceRequest(model=self, **fields)
+
+    def infer(
+        self,
+        inference_request: InferenceRequest | Mapping[str, Any] | None = None,
+        raise_on_error: bool = True,
+        **fields: Any,
+    ) -> ResponseIterator:
+        """Send a request (TRITONSERVER_ServerInferAsync) and return an iterator over its responses.
+
+        Args:
+            inference_request: The request, or its inputs as a dict.
+            raise_on_error: Whether a response that carries an error raises it, instead of being handed out.
+            fields: The fields of an InferenceRequest, instead of one.
+
+        Raises:
+            InvalidArgumentError: An input is unknown, missing, or of another type or shape than the model's.
+            NotFoundError: The server has no such model or version.
+            UnavailableError: The server is stopped, or the model is not loaded.
+            TypeError, ValueError: A field is none, or is of the wrong type or value.
+        """
+        if inference_request is not None:
+            fields = self._fields(inference_request, fields)
+        return _native.infer(self._native, self, self.name, self.version, raise_on_error, fields)
+
+    def async_infer(
+        self,
+        inference_request: InferenceRequest | Mapping[str, Any] | None = None,
+        raise_on_error: bool = True,
+        **fields: Any,
+    ) -> AsyncResponseIterator:
+        """As `infer`, but the iterator is for `async for`."""
+        if inference_request is not None:
+            fields = self._fields(inference_request, fields)
+        return _native.async_infer(self._native, self, self.name, self.version, raise_on_error, fields)
+
+    def _fields(self, request: InferenceRequest | Mapping[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+        if isinstance(request, InferenceRequest):
+            if fields:
+                raise TypeError(f"give an inference_request or its fields, not both: {', '.join(fields)}")
+            if request.model is not self:
+                self._check_same_model(request.model)
+            return request.fields()
+        if not isinstance(request, Mapping):
+            raise TypeError(
+                f"inference_request must be an InferenceRequest or a dict of inputs, not {type(request).__name__}"
+            )
+        if "inputs" in fields:
+            raise TypeError("inputs were given twice")
+        return {"inputs": dict(request), **fields}
+
+    def _check_same_model(self, other: object) -> None:
+        if not isinstance(other, Model):
+            raise TypeError(f"model of an InferenceRequest must be a Model, not {type(other).__name__}")
+        if (other.name, other.version, other.server) != (self.name, self.version, self.server):
+            raise ValueError(f"the request is for model {other.name!r}, not for {self.name!r}")
+
+    def ready(self) -> bool:
+        """Whether the model can be used (TRITONSERVER_ServerModelIsReady)."""
+        return self._native.model_is_ready(self.name, self.version)
+
+    def metadata(self) -> dict[str, Any]:
+        """Names, types and shapes of inputs and outputs (TRITONSERVER_ServerModelMetadata)."""
+        return _object(self._native.model_metadata(self.name, self.version))
+
+    def statistics(self) -> dict[str, Any]:
+        """Counts and durations of requests and batches (TRITONSERVER_ServerModelStatistics)."""
+        return _object(self._native.model_statistics(self.name, self.version))
+
+    def config(self, config_version: int = 1) -> dict[str, Any]:
+        """The model's configuration (TRITONSERVER_ServerModelConfig)."""
+        return _object(self._native.model_config(self.name, self.version, config_version))
+
+    def batch_properties(self) -> ModelBatchFlag:
+        """How the model batches (TRITONSERVER_ServerModelBatchProperties)."""
+        return ModelBatchFlag(self._native.model_batch_properties(self.name, self.version))
+
+    def transaction_properties(self) -> ModelTxnPropertyFlag:
+        """How the model responds (TRITONSERVER_ServerModelTransactionProperties)."""
+        return ModelTxnPropertyFlag(self._native.model_transaction_properties(self.name, self.version))
+
+    def __repr__(self) -> str:
+        """Name and version."""
+        return f"Model(name={self.name!r}, version={self.version})"
+
+
+def _object(text: str) -> dict[str, Any]:
+    value = json.loads(text)
+    assert isinstance(value, dict)
+    return value

@@ -1,0 +1,71 @@
+"""A request, described."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ._native import MemoryType
+
+if TYPE_CHECKING:
+    import asyncio
+    import queue
+
+    from ._native import InferenceResponse
+    from .model import Model
+
+__all__ = ["InferenceRequest"]
+
+
+@dataclass
+class InferenceRequest:
+    """What is sent to a model. It is a description: it can be sent any number of times, also at once.
+
+    Attributes:
+        model: The model it is for.
+        request_id: Comes back with each response and stands in Triton's logs and errors.
+        flags: TRITONSERVER_RequestFlag: 1 starts a sequence, 2 ends one.
+        correlation_id: Which sequence it belongs to: a number or a text.
+        priority: 1 goes first; 0 is the model's default.
+        timeout: Microseconds that it may wait in the queue; 0 is the model's default.
+        inputs: A tensor, or anything that can become one, for each input.
+        parameters: Sent along to the model. Needs C API 1.21.
+        output_memory_type: Where outputs go; host memory is what there is.
+        response_queue: Every response is put there, too: a queue.SimpleQueue, or an asyncio.Queue with `async_infer`.
+        requested_outputs: Names of the outputs to compute; all of them by default.
+    """
+
+    model: Model
+    request_id: str | None = None
+    flags: int = 0
+    correlation_id: int | str | None = None
+    priority: int = 0
+    timeout: int = 0
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, str | int | bool | float] = field(default_factory=dict)
+    output_memory_type: MemoryType | str | None = None
+    response_queue: queue.SimpleQueue[InferenceResponse] | asyncio.Queue[InferenceResponse] | None = None
+    requested_outputs: Sequence[str] | None = None
+
+    def fields(self) -> dict[str, Any]:
+        """What differs from the defaults, as keywords of `Model.infer`."""
+        given: dict[str, Any] = {"inputs": dict(self.inputs)}
+        for name, default in _DEFAULTS.items():
+            value = getattr(self, name)
+            if value is not default and value != default:
+                given[name] = value
+        return given
+
+
+_DEFAULTS: dict[str, Any] = {
+    "request_id": None,
+    "flags": 0,
+    "correlation_id": None,
+    "priority": 0,
+    "timeout": 0,
+    "parameters": {},
+    "output_memory_type": None,
+    "response_queue": None,
+    "requested_outputs": None,
+}

@@ -1,0 +1,429 @@
+"""A Triton server in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _native, _start_options, runtime
+from ._lifetime import running_servers
+from ._native import MetricFormat, ModelControlMode
+from .errors import AlreadyExistsError, InvalidArgumentError, NotFoundError, TritonError, UnavailableError, UnsupportedError
+from .model import Model
+from .options import Options, PathLike
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from ._log_forwarder import LogForwarder
+    from ._private_files import PrivateFiles
+    from .function_model import Batching, FunctionModel, TensorSpecs
+    from .runtime import Runtime
+
+__all__ = ["Server"]
+
+_INDEX_READY = 1  # TRITONSERVER_INDEX_FLAG_READY
+_UNLOAD_POLL = 0.001
+
+
+class Server:
+    """A Triton server in this process. Making one does not touch Triton: `start` does.
+
+    ::
+
+        with triton_inprocess.Server(model_repository="models") as server:
+            for response in server.model("classifier").infer(inputs={"image": array}):
+                print(response.outputs["label"].numpy())
+    """
+
+    def __init__(self, options: Options | None = None, **options_fields: Any) -> None:
+        """A server with the given Options, or with Options made of the keywords.
+
+        Raises TypeError for both at once, and for a keyword that is no field of Options.
+        """
+        if options is not None and options_fields:
+            raise TypeError(f"give options or its fields, not both: {', '.join(options_fields)}")
+        if options is not None and not isinstance(options, Options):
+            raise TypeError(f"options must be an Options, not {type(options).__name__}")
+        self.options = options if options is not None else Options(**options_fields)
+        self._native: _native.Server | None = None
+        self._stopped = False
+        self._files: PrivateFiles | None = None
+        self._log: LogForwarder | None = None
+        self._functions: dict[str, _native.PythonFunction] = {}
+
+    # -- life ----------------------------------------------------------------------------------------------------------
+
+    def start(
+        self, wait_until_ready: bool = False, polling_interval: float = 0.1, timeout: float | None = None
+    ) -> Server:
+        """Find and load the runtime, start the server and load its models (TRITONSERVER_ServerNew).
+
+        Args:
+            wait_until_ready: Whether to return only when `ready()` is true.
+            polling_interval: Seconds between two looks at that.
+            timeout: Seconds to wait for it at most.
+
+        Raises:
+            TypeError, ValueError: A field of the options is of the wrong type or value.
+            InvalidArgumentError: The server was started before, or an option is wrong.
+            NotFoundError: There is no Triton runtime; the message says what was looked for and how to get one.
+            InternalError: A repository does not exist, or a model failed to load and `exit_on_error` is set.
+            UnsupportedError: An option was asked for that the runtime is too old for.
+            UnavailableError: The server was not ready in time.
+        """
+        if self._native is not None or self._stopped:
+            raise InvalidArgumentError("the server was started already; a stopped server is not started again")
+        _start_options.check(self.options)
+        repositories = _start_options.repositories(self.options)
+        loaded = runtime.load()
+        native_options = _native.ServerOptions()
+        try:
+            self._prepare(native_options, repositories, loaded)
+            self._native = _native.Server(native_options)
+        except BaseException:
+            self._release_files()
+            raise
+        running_servers.add(self)
+        if wait_until_ready:
+            self._wait_for(self.ready, polling_interval, timeout, "the server to be ready")
+        return self
+
+    def stop(self) -> None:
+        """Stop the server: no request is accepted any more, and those in flight are waited for (TRITONSERVER_ServerStop).
+
+        Ends as soon as the last request is answered, at the latest after `options.exit_timeout` seconds. Then the server is
+        left behind until the process ends, with one RuntimeWarning. Stopping twice, or before the start, does nothing.
+        """
+        native, self._native = self._native, None
+        if native is None:
+            return
+        self._stopped = True
+        running_servers.discard(self)
+        try:
+            self._unload_all(native)
+            native.stop()
+        except TritonError as error:
+            warnings.warn(
+                f"a Triton server could not be stopped ({error}); it is left behind until the process ends",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        finally:
+            self._release_files()
+
+    def __enter__(self) -> Server:
+        """Start the server, unless it was."""
+        return self if self._native is not None else self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Stop the server."""
+        self.stop()
+
+    def __del__(self) -> None:
+        """Stop a server that nobody can stop any more."""
+        if getattr(self, "_native", None) is not None:
+            self.stop()
+
+    def _running(self) -> _native.Server:
+        if self._native is not None:
+            return self._native
+        if self._stopped:
+            raise UnavailableError("the server is stopped")
+        raise InvalidArgumentError("the server is not started: call start() first")
+
+    def _prepare(self, native: _native.ServerOptions, repositories: list[Path], loaded: Runtime) -> None:
+        from ._private_files import PrivateFiles
+
+        options = self.options
+        own_backends = [Path(options.backend_directory)] if options.backend_directory is not None else []
+        for directory in own_backends:
+            if not directory.is_dir():
+                raise InvalidArgumentError(f"backend_directory '{directory}' is not a folder")
+        self._files = PrivateFiles([*own_backends, *loaded.backend_directories])
+        _start_options.apply(options, native)
+        self._apply_models(native, repositories, self._files)
+        native.set_backend_directory(str(self._files.backends))
+        caches = options.cache_directory or next(iter(loaded.cache_directories), None)
+        if caches is not None:
+            self._set_supported(native.set_cache_directory, caches, asked=options.cache_directory is not None)
+        agents = options.repo_agent_directory or next(iter(loaded.repo_agent_directories), None)
+        if agents is not None:
+            native.set_repo_agent_directory(os.fspath(agents))
+        self._apply_log(native)
+
+    @staticmethod
+    def _set_supported(setter: Callable[[str], None], value: PathLike, asked: bool) -> None:
+        try:
+            setter(os.fspath(value))
+        except UnsupportedError:
+            if asked:
+                raise
+
+    def _apply_models(self, native: _native.ServerOptions, repositories: list[Path], files: PrivateFiles) -> None:
+        options = self.options
+        mode = options.model_control_mode
+        native.set_model_control_mode(ModelControlMode.EXPLICIT if mode is None else mode)
+        for repository in repositories:
+            native.set_model_repository_path(str(repository))
+        if mode in (None, ModelControlMode.EXPLICIT) or not repositories:
+            native.set_model_repository_path(str(files.models))
+        startup = list(options.startup_models)
+        if mode is None and not startup and repositories:
+            startup = ["*"]
+        for name in startup:
+            native.set_startup_model(name)
+
+    def _apply_log(self, native: _native.ServerOptions) -> None:
+        options = self.options
+        path = ""
+        if options.log_callback is not None:
+            from ._log_forwarder import LogForwarder
+
+            self._log = LogForwarder(options.log_callback)
+            path = self._log.path
+        elif options.log_file is not None:
+            path = os.fspath(options.log_file)
+        # Always set: the log is the process's, and an earlier server may have sent it elsewhere.
+        native.set_log_file(path)
+
+    def _release_files(self) -> None:
+        for function in self._functions.values():
+            function.close()
+        self._functions.clear()
+        if self._log is not None:
+            _native.ServerOptions().set_log_file("")
+            self._log.close()
+            self._log = None
+        if self._files is not None:
+            self._files.remove()
+            self._files = None
+
+    def _explicit(self) -> bool:
+        return self.options.model_control_mode in (None, ModelControlMode.EXPLICIT)
+
+    def _unload_all(self, native: _native.Server) -> None:
+        # The library looks only once a second whether the models are gone; without models it does not wait at all.
+        if not self._explicit():
+            return
+        for entry in _index(native, _INDEX_READY):
+            try:
+                native.unload_model(entry["name"])
+            except NotFoundError:
+                continue
+        deadline = time.monotonic() + self.options.exit_timeout
+        while time.monotonic() < deadline:
+            if all(entry.get("state", "UNAVAILABLE") == "UNAVAILABLE" for entry in _index(native, 0)):
+                return
+            time.sleep(_UNLOAD_POLL)
+
+    @staticmethod
+    def _wait_for(condition: Callable[[], bool], interval: float, timeout: float | None, what: str) -> None:
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not condition():
+            if deadline is not None and time.monotonic() >= deadline:
+                raise UnavailableError(f"waiting for {what} took longer than {timeout} s")
+            time.sleep(interval)
+
+    # -- state ---------------------------------------------------------------------------------------------------------
+
+    def live(self) -> bool:
+        """Whether the server lives (TRITONSERVER_ServerIsLive)."""
+        return self._running().is_live()
+
+    def ready(self) -> bool:
+        """Whether the server and, with `strict_readiness`, its models can be used (TRITONSERVER_ServerIsReady)."""
+        return self._running().is_ready()
+
+    def metadata(self) -> dict[str, Any]:
+        """Name, version and extensions of the server (TRITONSERVER_ServerMetadata)."""
+        value = json.loads(self._running().metadata())
+        assert isinstance(value, dict)
+        return value
+
+    def metrics(self, format: MetricFormat = MetricFormat.PROMETHEUS) -> str:
+        """The metrics as text (TRITONSERVER_ServerMetrics). Raises UnavailableError when metrics are off."""
+        if not isinstance(format, MetricFormat):
+            raise TypeError(f"format must be a MetricFormat, not {type(format).__name__}")
+        return self._running().metrics()
+
+    def _ptr(self) -> int:
+        return self._running().address
+
+    # -- models --------------------------------------------------------------------------------------------------------
+
+    def model(self, name: str, version: int = -1) -> Model:
+        """The model of that name; `version` -1 is the latest that is served. It need not be loaded yet."""
+        return Model(self, name, version)
+
+    def models(self, exclude_not_ready: bool = False) -> dict[str | tuple[str, int], Model]:
+        """Every model of the repositories, by name and by (name, version) (TRITONSERVER_ServerModelIndex)."""
+        result: dict[str | tuple[str, int], Model] = {}
+        for entry in _index(self._running(), _INDEX_READY if exclude_not_ready else 0):
+            name, state, reason = entry["name"], entry.get("state"), entry.get("reason")
+            version = int(entry.get("version", -1))
+            result[name, version] = Model(self, name, version, state, reason)
+            result.setdefault(name, Model(self, name, -1, state, reason))
+        return result
+
+    def load(self, name: str, parameters: Mapping[str, Any] | None = None) -> Model:
+        """Load a model, or load it again (TRITONSERVER_ServerLoadModel).
+
+        Raises InvalidArgumentError when the model cannot be loaded, and UnavailableError in mode NONE or POLL.
+        """
+        if not isinstance(name, str):
+            raise TypeError(f"name must be a str, not {type(name).__name__}")
+        if parameters:
+            raise UnsupportedError("load parameters are not supported yet")
+        self._running().load_model(name)
+        return self.model(name)
+
+    def unload(
+        self,
+        model: Model | str,
+        unload_dependents: bool = False,
+        wait_until_unloaded: bool = False,
+        polling_interval: float = 0.1,
+        timeout: float | None = None,
+    ) -> None:
+        """Unload a model (TRITONSERVER_ServerUnloadModel, …UnloadModelAndDependents).
+
+        Requests in flight are answered; with `wait_until_unloaded` that is waited for, at most `timeout` seconds, and
+        looked at every `polling_interval` seconds.
+        """
+        name = model.name if isinstance(model, Model) else model
+        if not isinstance(name, str):
+            raise TypeError(f"model must be a Model or a name, not {type(model).__name__}")
+        native = self._running()
+        (native.unload_model_and_dependents if unload_dependents else native.unload_model)(name)
+        if wait_until_unloaded:
+            self._wait_for(
+                lambda: _unloaded(native, name), polling_interval, timeout, f"model {name!r} to be unloaded"
+            )
+
+    def register_model_repository(self, path: PathLike, name_mapping: Mapping[str, str] | None = None) -> None:
+        """Add a model repository (TRITONSERVER_ServerRegisterModelRepository); explicit mode only.
+
+        `name_mapping` gives folders of the repository other model names.
+        """
+        self._running().register_model_repository(os.fspath(path), list((name_mapping or {}).items()))
+
+    def unregister_model_repository(self, path: PathLike) -> None:
+        """Remove a model repository (TRITONSERVER_ServerUnregisterModelRepository)."""
+        self._running().unregister_model_repository(os.fspath(path))
+
+    def poll_model_repository(self) -> None:
+        """Look for changes in the repositories (TRITONSERVER_ServerPollModelRepository); mode POLL only."""
+        self._running().poll_model_repository()
+
+    # -- Python functions ----------------------------------------------------------------------------------------------
+
+    def add_model(
+        self,
+        fn: Callable[..., Any],
+        *,
+        name: str,
+        inputs: TensorSpecs,
+        outputs: TensorSpecs,
+        max_batch_size: int = 0,
+        batching: Batching | None = None,
+        instances: int = 1,
+        version: int = 1,
+    ) -> Model:
+        """Serve a Python function as a model of this server, in this process.
+
+        `fn(**arrays)` is called with a read-only numpy array for each input and returns an array, a tuple in the order of
+        `outputs`, or a dict by name. The arrays are views of the caller's memory when one request is executed, and of one
+        gathered buffer otherwise; one that the function keeps stays valid. An exception fails the requests of that batch.
+
+        Args:
+            fn: The function.
+            name: The model's name.
+            inputs: What it takes: TensorSpecs, or a dict of name to (dtype, shape).
+            outputs: What it returns, likewise.
+            max_batch_size: With 1 or more, the first dimension of every tensor is the batch, up to this size; `shape` leaves
+                it out.
+            batching: Turns on Triton's dynamic batcher, which joins requests that arrive together.
+            instances: How many executions may run at once, each on a thread of its own.
+            version: The model's version.
+
+        Raises:
+            TypeError, ValueError: An argument is of the wrong type or value.
+            AlreadyExistsError: There is a model of that name.
+            UnavailableError: The server is in mode NONE or POLL, in which Triton takes no models; or it is stopped.
+        """
+        from .function_model import FunctionModel, to_specs
+
+        native = self._running()
+        if not self._explicit() or self._files is None:
+            mode = self.options.model_control_mode
+            raise UnavailableError(
+                f"add_model needs model_control_mode None or EXPLICIT, not {mode.name if mode is not None else None}"
+            )
+        model = FunctionModel(
+            function=fn,
+            name=name,
+            inputs=to_specs("inputs", inputs),
+            outputs=to_specs("outputs", outputs),
+            max_batch_size=max_batch_size,
+            batching=batching,
+            instances=instances,
+            version=version,
+        )
+        if any(entry["name"] == name for entry in _index(native, 0)):
+            raise AlreadyExistsError(f"there is a model {name!r} already")
+        self._add(native, model, self._files)
+        return self.model(name)
+
+    def _add(self, native: _native.Server, model: FunctionModel, files: PrivateFiles) -> None:
+        folder = files.write_model(model.name, model.version, model.config())
+        function = _native.PythonFunction(
+            model.function,
+            str(folder),
+            model.name,
+            [(spec.name, spec.data_type, list(spec.shape)) for spec in model.inputs],
+            [(spec.name, spec.data_type, list(spec.shape)) for spec in model.outputs],
+            model.max_batch_size > 0,
+        )
+        try:
+            native.load_model(model.name)
+        except BaseException:
+            function.close()
+            files.remove_model(model.name)
+            raise
+        self._functions[model.name] = function
+
+    def remove_model(self, name: str) -> None:
+        """Unload a model that `add_model` has added, wait for its requests in flight, and forget its function.
+
+        Raises NotFoundError for any other model.
+        """
+        if not isinstance(name, str):
+            raise TypeError(f"name must be a str, not {type(name).__name__}")
+        native = self._running()
+        if name not in self._functions:
+            raise NotFoundError(f"no Python function was added as a model {name!r}")
+        native.unload_model(name)
+        self._wait_for(lambda: _unloaded(native, name), _UNLOAD_POLL, None, f"model {name!r} to be unloaded")
+        self._functions.pop(name).close()
+        if self._files is not None:
+            self._files.remove_model(name)
+
+
+def _index(native: _native.Server, flags: int) -> list[dict[str, str]]:
+    value = json.loads(native.model_index(flags))
+    assert isinstance(value, list)
+    return value
+
+
+def _unloaded(native: _native.Server, name: str) -> bool:
+    return all(
+        entry.get("state", "UNAVAILABLE") == "UNAVAILABLE" for entry in _index(native, 0) if entry["name"] == name
+    )
