@@ -176,14 +176,35 @@ enum TRITONBACKEND_ExecutionPolicy {
     TRITONBACKEND_EXECUTION_DEVICE_BLOCKING = 1,
 };
 
-using TRITONSERVER_ResponseAllocatorAllocFn_t = TRITONSERVER_Error* (*)(TRITONSERVER_ResponseAllocator* allocator, const char* tensor_name, size_t byte_size, TRITONSERVER_MemoryType memory_type, int64_t memory_type_id, void* userp, void** buffer, void** buffer_userp, TRITONSERVER_MemoryType* actual_memory_type, int64_t* actual_memory_type_id);
-using TRITONSERVER_ResponseAllocatorBufferAttributesFn_t = TRITONSERVER_Error* (*)(TRITONSERVER_ResponseAllocator* allocator, const char* tensor_name, TRITONSERVER_BufferAttributes* buffer_attributes, void* userp, void* buffer_userp);
-using TRITONSERVER_ResponseAllocatorQueryFn_t = TRITONSERVER_Error* (*)(TRITONSERVER_ResponseAllocator* allocator, void* userp, const char* tensor_name, size_t* byte_size, TRITONSERVER_MemoryType* memory_type, int64_t* memory_type_id);
-using TRITONSERVER_ResponseAllocatorReleaseFn_t = TRITONSERVER_Error* (*)(TRITONSERVER_ResponseAllocator* allocator, void* buffer, void* buffer_userp, size_t byte_size, TRITONSERVER_MemoryType memory_type, int64_t memory_type_id);
-using TRITONSERVER_ResponseAllocatorStartFn_t = TRITONSERVER_Error* (*)(TRITONSERVER_ResponseAllocator* allocator, void* userp);
-using TRITONSERVER_InferenceTraceActivityFn_t = void (*)(TRITONSERVER_InferenceTrace* trace, TRITONSERVER_InferenceTraceActivity activity, uint64_t timestamp_ns, void* userp);
-using TRITONSERVER_InferenceTraceTensorActivityFn_t = void (*)(TRITONSERVER_InferenceTrace* trace, TRITONSERVER_InferenceTraceActivity activity, const char* name, TRITONSERVER_DataType datatype, const void* base, size_t byte_size, const int64_t* shape, uint64_t dim_count, TRITONSERVER_MemoryType memory_type, int64_t memory_type_id, void* userp);
+using TRITONSERVER_ResponseAllocatorAllocFn_t = TRITONSERVER_Error* (*)(
+    TRITONSERVER_ResponseAllocator* allocator, const char* tensor_name, size_t byte_size,
+    TRITONSERVER_MemoryType memory_type, int64_t memory_type_id, void* userp, void** buffer, void** buffer_userp,
+    TRITONSERVER_MemoryType* actual_memory_type, int64_t* actual_memory_type_id);
+using TRITONSERVER_ResponseAllocatorBufferAttributesFn_t =
+    TRITONSERVER_Error* (*)(TRITONSERVER_ResponseAllocator* allocator, const char* tensor_name,
+                            TRITONSERVER_BufferAttributes* buffer_attributes, void* userp, void* buffer_userp);
+using TRITONSERVER_ResponseAllocatorQueryFn_t = TRITONSERVER_Error* (*)(TRITONSERVER_ResponseAllocator* allocator,
+                                                                        void* userp, const char* tensor_name,
+                                                                        size_t* byte_size,
+                                                                        TRITONSERVER_MemoryType* memory_type,
+                                                                        int64_t* memory_type_id);
+using TRITONSERVER_ResponseAllocatorReleaseFn_t = TRITONSERVER_Error* (*)(TRITONSERVER_ResponseAllocator* allocator,
+                                                                          void* buffer, void* buffer_userp,
+                                                                          size_t byte_size,
+                                                                          TRITONSERVER_MemoryType memory_type,
+                                                                          int64_t memory_type_id);
+using TRITONSERVER_ResponseAllocatorStartFn_t = TRITONSERVER_Error* (*)(TRITONSERVER_ResponseAllocator* allocator,
+                                                                        void* userp);
+using TRITONSERVER_InferenceTraceActivityFn_t = void (*)(TRITONSERVER_InferenceTrace* trace,
+                                                         TRITONSERVER_InferenceTraceActivity activity,
+                                                         uint64_t timestamp_ns, void* userp);
+using TRITONSERVER_InferenceTraceTensorActivityFn_t =
+    void (*)(TRITONSERVER_InferenceTrace* trace, TRITONSERVER_InferenceTraceActivity activity, const char* name,
+             TRITONSERVER_DataType datatype, const void* base, size_t byte_size, const int64_t* shape,
+             uint64_t dim_count, TRITONSERVER_MemoryType memory_type, int64_t memory_type_id, void* userp);
 using TRITONSERVER_InferenceTraceReleaseFn_t = void (*)(TRITONSERVER_InferenceTrace* trace, void* userp);
-using TRITONSERVER_InferenceRequestReleaseFn_t = void (*)(TRITONSERVER_InferenceRequest* request, const uint32_t flags, void* userp);
-using TRITONSERVER_InferenceResponseCompleteFn_t = void (*)(TRITONSERVER_InferenceResponse* response, const uint32_t flags, void* userp);
+using TRITONSERVER_InferenceRequestReleaseFn_t = void (*)(TRITONSERVER_InferenceRequest* request,
+                                                          const uint32_t flags, void* userp);
+using TRITONSERVER_InferenceResponseCompleteFn_t = void (*)(TRITONSERVER_InferenceResponse* response,
+                                                            const uint32_t flags, void* userp);
 // NOLINTEND

@@ -63,8 +63,8 @@ class Batch {
                 }
             }
             if (inputs.size() > 1 && !joinable(inputs)) {
-                throw Error(TRITONSERVER_ERROR_INTERNAL, "requests of different shapes of input '" + spec.name +
-                                                             "' came in one batch");
+                throw Error(TRITONSERVER_ERROR_INTERNAL,
+                            "requests of different shapes of input '" + spec.name + "' came in one batch");
             }
             inputs_.push_back(gather_input(spec, requests_.data(), inputs));
         }
@@ -99,14 +99,15 @@ class Batch {
         outputs_.clear();
         const std::uint64_t ended = now();
         for (std::size_t i = 0; i < requests_.size(); ++i) {
-            ignore(api().TRITONBACKEND_ModelInstanceReportStatistics(instance_, requests_[i], !answers[i].error, started_,
-                                                                     compute_started_, compute_ended_, ended));
+            ignore(api().TRITONBACKEND_ModelInstanceReportStatistics(
+                instance_, requests_[i], !answers[i].error, started_, compute_started_, compute_ended_, ended));
             // Released before it is answered: who gets the answer finds the request completed and its memory let go.
             ignore(api().TRITONBACKEND_RequestRelease(requests_[i], TRITONSERVER_REQUEST_RELEASE_ALL));
         }
         if (succeeded_) {
             ignore(api().TRITONBACKEND_ModelInstanceReportBatchStatistics(
-                instance_, static_cast<std::uint64_t>(total_rows_), started_, compute_started_, compute_ended_, ended));
+                instance_, static_cast<std::uint64_t>(total_rows_), started_, compute_started_, compute_ended_,
+                ended));
         }
         for (Answer& answer : answers) {
             send(answer);
@@ -175,8 +176,9 @@ class Batch {
         const std::vector<std::string_view> views = decode_bytes(data, byte_size, elements);
         const auto offset = [&](std::size_t element) {
             // An element begins where its length does.
-            return element == elements ? byte_size
-                                       : static_cast<std::size_t>(views[element].data() - data) - sizeof(std::uint32_t);
+            return element == elements
+                       ? byte_size
+                       : static_cast<std::size_t>(views[element].data() - data) - sizeof(std::uint32_t);
         };
         const std::size_t begin = offset(first * row_elements);
         return {data + begin, offset((first + count) * row_elements) - begin};

@@ -72,7 +72,7 @@ void check_result(const nb::object& result, const PythonFunction& function) {
     if (PyDict_Check(result.ptr()) != 0) {
         given = static_cast<std::size_t>(PyDict_Size(result.ptr()));
         for (const auto [name, value] : nb::borrow<nb::dict>(result)) {
-            const std::string text = nb::cast<std::string>(nb::str(name));
+            const auto text = nb::cast<std::string>(nb::str(name));
             bool known = false;
             for (const TensorSpec& spec : function.outputs()) {
                 known = known || spec.name == text;
@@ -120,7 +120,8 @@ std::vector<Tensor> call(const PythonFunction& function, const std::vector<Tenso
 
 }  // namespace
 
-std::vector<Tensor> call_function(const PythonFunction& function, const std::vector<Tensor>& inputs, std::int64_t rows) {
+std::vector<Tensor> call_function(const PythonFunction& function, const std::vector<Tensor>& inputs,
+                                  std::int64_t rows) {
     try {
         return call(function, inputs, rows);
     } catch (nb::python_error& error) {

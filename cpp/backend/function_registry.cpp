@@ -12,17 +12,17 @@ FunctionRegistry& FunctionRegistry::instance() {
 }
 
 void FunctionRegistry::add(const std::string& model_directory, Ref<PythonFunction> function) {
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const std::scoped_lock guard(mutex_);
     functions_[model_directory] = std::move(function);
 }
 
 void FunctionRegistry::remove(const std::string& model_directory) noexcept {
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const std::scoped_lock guard(mutex_);
     functions_.erase(model_directory);
 }
 
 Ref<PythonFunction> FunctionRegistry::find(const std::string& model_directory) const {
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const std::scoped_lock guard(mutex_);
     const auto found = functions_.find(model_directory);
     return found != functions_.end() ? found->second : nullptr;
 }

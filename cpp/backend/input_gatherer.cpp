@@ -77,8 +77,9 @@ RequestInput read_input(TRITONBACKEND_Request* request, const TensorSpec& spec) 
         std::int64_t memory_type_id = 0;
         check(api().TRITONBACKEND_InputBuffer(input, i, &data, &size, &memory_type, &memory_type_id));
         if (memory_type == TRITONSERVER_MEMORY_GPU) {
-            throw Error(TRITONSERVER_ERROR_UNSUPPORTED, "input '" + spec.name + "' is in GPU memory: a Python function gets "
-                                                        "host memory only");
+            throw Error(TRITONSERVER_ERROR_UNSUPPORTED, "input '" + spec.name +
+                                                            "' is in GPU memory: a Python function gets "
+                                                            "host memory only");
         }
         if (size != 0) {
             result.pieces.push_back({data, size});

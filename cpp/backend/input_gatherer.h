@@ -24,8 +24,8 @@ struct RequestInput {
 /// Throws UNSUPPORTED for an input in GPU memory, INVALID_ARG for one of another type than declared.
 RequestInput read_input(TRITONBACKEND_Request* request, const TensorSpec& spec);
 
-/// The input of all requests as one tensor, joined along the first dimension. A single piece of memory that a request of ours in
-/// flight keeps alive is shared, not copied; memory of other origin is copied.
+/// The input of all requests as one tensor, joined along the first dimension. A single piece of memory that a request
+/// of ours in flight keeps alive is shared, not copied; memory of other origin is copied.
 Tensor gather_input(const TensorSpec& spec, TRITONBACKEND_Request* const* requests,
                     const std::vector<RequestInput>& inputs);
 

@@ -14,7 +14,8 @@ namespace triton_inprocess {
 
 class PythonFunction final : public RefCounted {
   public:
-    PythonFunction(std::string model_name, std::vector<TensorSpec> inputs, std::vector<TensorSpec> outputs, bool batched)
+    PythonFunction(std::string model_name, std::vector<TensorSpec> inputs, std::vector<TensorSpec> outputs,
+                   bool batched)
         : model_name_(std::move(model_name)),
           inputs_(std::move(inputs)),
           outputs_(std::move(outputs)),

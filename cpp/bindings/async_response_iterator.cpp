@@ -83,16 +83,19 @@ void AsyncResponseIterator::clear() noexcept {
 void register_async_response_iterator(nb::module_& module) {
     nb::class_<AsyncResponseIterator>(module, "AsyncResponseIterator", nb::type_slots(slots),
                                       "The responses to one request, in their order, for `async for`.")
-        .def("__aiter__", [](nb::handle self) { return nb::borrow(self); },
-             nb::sig("def __aiter__(self) -> AsyncResponseIterator"))
+        .def(
+            "__aiter__", [](nb::handle self) { return nb::borrow(self); },
+            nb::sig("def __aiter__(self) -> AsyncResponseIterator"))
         .def(
             "__anext__",
             [](nb::handle self) { return nb::cast<AsyncResponseIterator&>(self).next(nb::borrow(self)); },
             nb::sig("def __anext__(self) -> asyncio.Future[InferenceResponse]"),
-            "A future for the next response. It raises the response's error as a TritonError, unless raise_on_error=False "
+            "A future for the next response. It raises the response's error as a TritonError, unless "
+            "raise_on_error=False "
             "was given.")
         .def("cancel", &AsyncResponseIterator::cancel,
-             "Ask Triton to cancel the request (TRITONSERVER_InferenceRequestCancel). The iterator still ends with a final "
+             "Ask Triton to cancel the request (TRITONSERVER_InferenceRequestCancel). The iterator still ends with a "
+             "final "
              "response. Raises UnsupportedError before C API 1.25.");
 }
 

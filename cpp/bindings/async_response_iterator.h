@@ -17,8 +17,8 @@ class AsyncResponseIterator {
     nanobind::object next(nanobind::object self);
     void cancel() { request_.cancel(); }
 
-    /// Completes the future with the response that has come; a future that was cancelled in the meantime leaves it for the
-    /// next one. False when no response is there.
+    /// Completes the future with the response that has come; a future that was cancelled in the meantime leaves it
+    /// for the next one. False when no response is there.
     bool complete() noexcept;
 
     const Ref<ResponseQueue>& queue() const noexcept { return request_.queue; }

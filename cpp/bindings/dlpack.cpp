@@ -90,7 +90,8 @@ std::unique_ptr<Export<ManagedStruct>> make_export(const Tensor& tensor, Ref<Buf
 }
 
 template <typename ManagedStruct>
-nb::object make_capsule(std::unique_ptr<Export<ManagedStruct>> exported, const char* name, PyCapsule_Destructor destructor) {
+nb::object make_capsule(std::unique_ptr<Export<ManagedStruct>> exported, const char* name,
+                        PyCapsule_Destructor destructor) {
     PyObject* const capsule = PyCapsule_New(&exported->managed, name, destructor);
     if (capsule == nullptr) {
         throw nb::python_error();
@@ -144,8 +145,7 @@ nb::object export_dlpack(const Tensor& tensor, const nb::object& stream, const n
     if (versioned) {
         auto exported = make_export<dlpack::ManagedVersioned>(tensor, std::move(buffer));
         exported->managed.version = {1, 0};
-        exported->managed.flags =
-            (read_only ? dlpack::flag_read_only : 0) | (copied ? dlpack::flag_is_copied : 0);
+        exported->managed.flags = (read_only ? dlpack::flag_read_only : 0) | (copied ? dlpack::flag_is_copied : 0);
         return make_capsule(std::move(exported), versioned_name, [](PyObject* capsule) {
             free_unconsumed<dlpack::ManagedVersioned>(capsule, versioned_name);
         });
@@ -153,9 +153,8 @@ nb::object export_dlpack(const Tensor& tensor, const nb::object& stream, const n
     if (read_only) {
         throw nb::buffer_error("the memory is read-only, which a consumer of DLPack before 1.0 cannot be told");
     }
-    return make_capsule(make_export<dlpack::Managed>(tensor, std::move(buffer)), legacy_name, [](PyObject* capsule) {
-        free_unconsumed<dlpack::Managed>(capsule, legacy_name);
-    });
+    return make_capsule(make_export<dlpack::Managed>(tensor, std::move(buffer)), legacy_name,
+                        [](PyObject* capsule) { free_unconsumed<dlpack::Managed>(capsule, legacy_name); });
 }
 
 nb::tuple dlpack_device(const Tensor& tensor) {

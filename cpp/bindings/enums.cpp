@@ -41,20 +41,13 @@ void register_enums(nb::module_& module) {
     nb::enum_<TRITONSERVER_LogFormat>(module, "LogFormat", "Form of a log line (TRITONSERVER_LogFormat).")
         .value("DEFAULT", TRITONSERVER_LOG_DEFAULT)
         .value("ISO8601", TRITONSERVER_LOG_ISO8601);
-    nb::enum_<TRITONSERVER_MetricFormat>(module, "MetricFormat", "Form of a metrics report (TRITONSERVER_MetricFormat).")
+    nb::enum_<TRITONSERVER_MetricFormat>(module, "MetricFormat",
+                                         "Form of a metrics report (TRITONSERVER_MetricFormat).")
         .value("PROMETHEUS", TRITONSERVER_METRIC_PROMETHEUS);
     nb::enum_<TRITONSERVER_MetricKind>(module, "MetricKind", "Kind of a metric (TRITONSERVER_MetricKind).")
         .value("COUNTER", TRITONSERVER_METRIC_KIND_COUNTER)
         .value("GAUGE", TRITONSERVER_METRIC_KIND_GAUGE)
         .value("HISTOGRAM", TRITONSERVER_METRIC_KIND_HISTOGRAM);
-    nb::enum_<TRITONSERVER_ModelBatchFlag>(module, "ModelBatchFlag", nb::is_flag(), nb::is_arithmetic(),
-                                           "How a model batches (TRITONSERVER_ModelBatchFlag).")
-        .value("UNKNOWN", TRITONSERVER_BATCH_UNKNOWN)
-        .value("FIRST_DIM", TRITONSERVER_BATCH_FIRST_DIM);
-    nb::enum_<TRITONSERVER_ModelTxnPropertyFlag>(module, "ModelTxnPropertyFlag", nb::is_flag(), nb::is_arithmetic(),
-                                                 "How a model responds (TRITONSERVER_ModelTxnPropertyFlag).")
-        .value("ONE_TO_ONE", TRITONSERVER_TXN_ONE_TO_ONE)
-        .value("DECOUPLED", TRITONSERVER_TXN_DECOUPLED);
     nb::enum_<TRITONSERVER_ModelControlMode>(module, "ModelControlMode",
                                              "Who decides which models are loaded (TRITONSERVER_ModelControlMode).")
         .value("NONE", TRITONSERVER_MODEL_CONTROL_NONE)

@@ -24,7 +24,9 @@ constexpr std::array<ErrorClass, 8> classes = {{
     {TRITONSERVER_ERROR_CANCELLED, "CancelledError"},
 }};
 
-nb::module_ errors_module() { return nb::module_::import_("triton_inprocess.errors"); }
+nb::module_ errors_module() {
+    return nb::module_::import_("triton_inprocess.errors");
+}
 
 const char* class_name(TRITONSERVER_Error_Code code) noexcept {
     for (const ErrorClass& each : classes) {
@@ -63,9 +65,8 @@ void translate(const std::exception_ptr& pointer, void* /*unused*/) {
 }  // namespace
 
 nb::object to_exception(const Error& error) {
-    return errors_module().attr(class_name(error.code()))(
-        nb::steal(PyUnicode_DecodeUTF8(error.message().data(), static_cast<Py_ssize_t>(error.message().size()),
-                                       "backslashreplace")));
+    return errors_module().attr(class_name(error.code()))(nb::steal(PyUnicode_DecodeUTF8(
+        error.message().data(), static_cast<Py_ssize_t>(error.message().size()), "backslashreplace")));
 }
 
 Error take_python_error() noexcept {
@@ -84,6 +85,8 @@ Error take_python_error() noexcept {
     }
 }
 
-void register_errors(nb::module_& /*module*/) { nb::register_exception_translator(translate); }
+void register_errors(nb::module_& /*module*/) {
+    nb::register_exception_translator(translate);
+}
 
 }  // namespace triton_inprocess

@@ -18,7 +18,8 @@ class EventLoopHub {
     /// Hands every response that has come to the future that waits for it.
     void drain();
 
-    /// Keeps `self`, the Python object of `iterator`, until its response has come. False when a response is there already.
+    /// Keeps `self`, the Python object of `iterator`, until its response has come. False when a response is there
+    /// already.
     bool wait_for(AsyncResponseIterator& iterator, nanobind::object self);
 
     const std::unordered_map<AsyncResponseIterator*, nanobind::object>& waiting() const noexcept { return waiting_; }

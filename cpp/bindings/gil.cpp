@@ -27,8 +27,8 @@ void sleep_if_shutting_down() noexcept {
     }
 }
 
-// Before 3.14 CPython ends a thread that wants the GIL of a finalizing interpreter with pthread_exit, which unwinds its
-// stack; here that must stop, at the innermost frame, before destructors run without the GIL.
+// Before 3.14 CPython ends a thread that wants the GIL of a finalizing interpreter with pthread_exit, which unwinds
+// its stack; here that must stop, at the innermost frame, before destructors run without the GIL.
 template <typename Function>
 auto without_unwinding(Function function) noexcept {
     try {
@@ -81,7 +81,7 @@ class DeferredDrops {
     }
 
     void add(PyObject* object) {
-        const std::lock_guard<std::mutex> guard(mutex_);
+        const std::scoped_lock guard(mutex_);
         objects_.push_back(object);
         present_.store(true, std::memory_order_release);
     }
@@ -89,7 +89,7 @@ class DeferredDrops {
     std::vector<PyObject*> take() noexcept {
         std::vector<PyObject*> taken;
         if (present_.load(std::memory_order_acquire)) {
-            const std::lock_guard<std::mutex> guard(mutex_);
+            const std::scoped_lock guard(mutex_);
             taken.swap(objects_);
             present_.store(false, std::memory_order_release);
         }
@@ -109,11 +109,13 @@ void begin_interpreter_shutdown() noexcept {
     shutting_down.store(true, std::memory_order_release);
 }
 
-ReleaseGil::~ReleaseGil() { restore_thread(state_); }
+ReleaseGil::~ReleaseGil() {
+    restore_thread(state_);
+}
 
 NativeThreadGil::NativeThreadGil() noexcept
     // A thread that Python itself started has a state of its own, which must not be kept beyond this use.
-    : cached_(cached_thread_state.present() || PyGILState_GetThisThreadState() == nullptr), state_() {
+    : cached_(cached_thread_state.present() || PyGILState_GetThisThreadState() == nullptr) {
     if (cached_) {
         cached_thread_state.take();
     } else {
@@ -137,7 +139,7 @@ PyObject* call_on_native_thread(PyObject* function, PyObject* arguments, PyObjec
 void defer_drop(PyObject* object) noexcept {
     try {
         DeferredDrops::instance().add(object);
-    } catch (const std::exception&) {
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
         // Out of memory: the object is leaked, which is safe.
     }
 }

@@ -32,7 +32,7 @@ class NativeThreadGil {
 
   private:
     bool cached_;
-    PyGILState_STATE state_;
+    PyGILState_STATE state_ = PyGILState_UNLOCKED;
 };
 
 /// PyObject_Call for Triton's threads: if the interpreter ends during the call, the thread sleeps instead of being

@@ -20,17 +20,20 @@ void register_inference_request(nb::module_& module) {
         module, "InferenceRequest",
         nb::intrusive_ptr<InferenceRequest>(
             [](InferenceRequest* request, PyObject* self) noexcept { request->set_self_py(self); }),
-        "A request that is filled, sent, and sent again when it is completed (TRITONSERVER_InferenceRequest). While it is in "
+        "A request that is filled, sent, and sent again when it is completed (TRITONSERVER_InferenceRequest). While "
+        "it is in "
         "flight, everything that would change it raises UnavailableError.")
         .def(
             "__init__",
-            [](InferenceRequest* self, const Server& server, const std::string& model_name, std::int64_t model_version) {
+            [](InferenceRequest* self, const Server& server, const std::string& model_name,
+               std::int64_t model_version) {
                 new (self) InferenceRequest(server.state(), model_name, model_version);
             },
             "server"_a, "model_name"_a, "model_version"_a)
         .def(
-            "set_field", [](InferenceRequest& self, nb::handle name, nb::handle value) { set_field(self, name, value); },
-            "name"_a, "value"_a)
+            "set_field",
+            [](InferenceRequest& self, nb::handle name, nb::handle value) { set_field(self, name, value); }, "name"_a,
+            "value"_a)
         .def(
             "add_input",
             [](InferenceRequest& self, const std::string& name, nb::handle value) {

@@ -24,11 +24,21 @@ nb::object outputs(BoundResponse& self) {
     return self.outputs;
 }
 
-nb::object to_python(const std::string& value) { return nb::str(value.c_str(), value.size()); }
-nb::object to_python(std::int64_t value) { return nb::int_(value); }
-nb::object to_python(bool value) { return nb::bool_(value); }
-nb::object to_python(double value) { return nb::float_(value); }
-nb::object to_python(const InferenceResponse::Bytes& value) { return nb::bytes(value.value.data(), value.value.size()); }
+nb::object to_python(const std::string& value) {
+    return nb::str(value.c_str(), value.size());
+}
+nb::object to_python(std::int64_t value) {
+    return nb::int_(value);
+}
+nb::object to_python(bool value) {
+    return nb::bool_(value);
+}
+nb::object to_python(double value) {
+    return nb::float_(value);
+}
+nb::object to_python(const InferenceResponse::Bytes& value) {
+    return nb::bytes(value.value.data(), value.value.size());
+}
 
 nb::dict parameters(const BoundResponse& self) {
     nb::dict dict;
@@ -46,11 +56,13 @@ nb::object make_response(std::unique_ptr<InferenceResponse> response, nb::object
 }
 
 void register_inference_response(nb::module_& module) {
-    nb::class_<BoundResponse>(module, "InferenceResponse",
-                              "One response of a model. It holds nothing of Triton: it may outlive request and server.")
+    nb::class_<BoundResponse>(
+        module, "InferenceResponse",
+        "One response of a model. It holds nothing of Triton: it may outlive request and server.")
         .def_prop_ro(
             "model", [](const BoundResponse& self) { return self.model; },
-            nb::sig("def model(self) -> _model.Model"), "The Model that the request was sent through.")
+            nb::sig("def model(self) -> triton_inprocess.model.Model"),
+            "The Model that the request was sent through.")
         .def_prop_ro(
             "model_version", [](const BoundResponse& self) { return self.response->model_version; },
             "The version that answered.")
@@ -60,14 +72,16 @@ void register_inference_response(nb::module_& module) {
         .def_prop_ro("parameters", &parameters,
                      nb::sig("def parameters(self) -> dict[str, str | int | bool | float | bytes]"),
                      "What the model sent along.")
-        .def_prop_ro("outputs", &outputs, nb::sig("def outputs(self) -> dict[str, Tensor]"),
-                     "The output tensors by name; none in an error and in the empty final response of a decoupled model.")
+        .def_prop_ro(
+            "outputs", &outputs, nb::sig("def outputs(self) -> dict[str, Tensor]"),
+            "The output tensors by name; none in an error and in the empty final response of a decoupled model.")
         .def_prop_ro(
             "error",
             [](const BoundResponse& self) -> nb::object {
                 return self.response->error ? to_exception(*self.response->error) : nb::none();
             },
-            nb::sig("def error(self) -> _errors.TritonError | None"), "Why the request failed, or None.")
+            nb::sig("def error(self) -> triton_inprocess.errors.TritonError | None"),
+            "Why the request failed, or None.")
         .def_prop_ro(
             "final", [](const BoundResponse& self) { return self.response->final; },
             "Whether no response follows this one.");

@@ -13,18 +13,19 @@ void make(MemoryBuffer* self, std::uintptr_t data_ptr, MemoryType memory_type, s
     if (data_ptr == 0 && size != 0) {
         throw Error(TRITONSERVER_ERROR_INVALID_ARG, "data_ptr is 0, but size is not");
     }
-    new (self) MemoryBuffer{make_ref<PythonBuffer>(reinterpret_cast<void*>(data_ptr), size, memory_type, memory_type_id,
-                                                   false, owner)};
+    new (self) MemoryBuffer{
+        make_ref<PythonBuffer>(reinterpret_cast<void*>(data_ptr), size, memory_type, memory_type_id, false, owner)};
 }
 
 }  // namespace
 
 void register_memory_buffer(nb::module_& module) {
     using namespace nb::literals;
-    nb::class_<MemoryBuffer>(module, "MemoryBuffer",
-                             "A block of memory that a tensor is a view of.\n\n"
-                             "`data_ptr` is its address, `size` its length in bytes; `owner` is kept alive for as long as "
-                             "anything uses the memory.")
+    nb::class_<MemoryBuffer>(
+        module, "MemoryBuffer",
+        "A block of memory that a tensor is a view of.\n\n"
+        "`data_ptr` is its address, `size` its length in bytes; `owner` is kept alive for as long as "
+        "anything uses the memory.")
         .def("__init__", &make, "data_ptr"_a, "memory_type"_a, "memory_type_id"_a, "size"_a, "owner"_a.none())
         .def_prop_ro("data_ptr",
                      [](const MemoryBuffer& self) { return reinterpret_cast<std::uintptr_t>(self.buffer->data()); })

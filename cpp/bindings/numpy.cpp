@@ -26,26 +26,40 @@ DataType data_type_of(nb::dlpack::dtype dtype) noexcept {
             return dtype.bits == 8 ? TRITONSERVER_TYPE_BOOL : TRITONSERVER_TYPE_INVALID;
         case dtype_code::Int:
             switch (dtype.bits) {
-                case 8: return TRITONSERVER_TYPE_INT8;
-                case 16: return TRITONSERVER_TYPE_INT16;
-                case 32: return TRITONSERVER_TYPE_INT32;
-                case 64: return TRITONSERVER_TYPE_INT64;
-                default: return TRITONSERVER_TYPE_INVALID;
+                case 8:
+                    return TRITONSERVER_TYPE_INT8;
+                case 16:
+                    return TRITONSERVER_TYPE_INT16;
+                case 32:
+                    return TRITONSERVER_TYPE_INT32;
+                case 64:
+                    return TRITONSERVER_TYPE_INT64;
+                default:
+                    return TRITONSERVER_TYPE_INVALID;
             }
         case dtype_code::UInt:
             switch (dtype.bits) {
-                case 8: return TRITONSERVER_TYPE_UINT8;
-                case 16: return TRITONSERVER_TYPE_UINT16;
-                case 32: return TRITONSERVER_TYPE_UINT32;
-                case 64: return TRITONSERVER_TYPE_UINT64;
-                default: return TRITONSERVER_TYPE_INVALID;
+                case 8:
+                    return TRITONSERVER_TYPE_UINT8;
+                case 16:
+                    return TRITONSERVER_TYPE_UINT16;
+                case 32:
+                    return TRITONSERVER_TYPE_UINT32;
+                case 64:
+                    return TRITONSERVER_TYPE_UINT64;
+                default:
+                    return TRITONSERVER_TYPE_INVALID;
             }
         case dtype_code::Float:
             switch (dtype.bits) {
-                case 16: return TRITONSERVER_TYPE_FP16;
-                case 32: return TRITONSERVER_TYPE_FP32;
-                case 64: return TRITONSERVER_TYPE_FP64;
-                default: return TRITONSERVER_TYPE_INVALID;
+                case 16:
+                    return TRITONSERVER_TYPE_FP16;
+                case 32:
+                    return TRITONSERVER_TYPE_FP32;
+                case 64:
+                    return TRITONSERVER_TYPE_FP64;
+                default:
+                    return TRITONSERVER_TYPE_INVALID;
             }
         default:
             return TRITONSERVER_TYPE_INVALID;
@@ -114,7 +128,7 @@ nb::object bytes_array(const Tensor& tensor) {
     return array.attr("reshape")(shape);
 }
 
-nb::object as_bfloat16(nb::object array) {
+nb::object as_bfloat16(const nb::object& array) {
     try {
         return array.attr("view")(nb::module_::import_("ml_dtypes").attr("bfloat16"));
     } catch (nb::python_error& error) {
@@ -128,7 +142,9 @@ nb::object as_bfloat16(nb::object array) {
 
 }  // namespace
 
-nb::module_ numpy() { return nb::module_::import_("numpy"); }
+nb::module_ numpy() {
+    return nb::module_::import_("numpy");
+}
 
 std::optional<Tensor> tensor_over_array(nb::handle array) {
     static PyObject* const array_type = nb::object(numpy().attr("ndarray")).release().ptr();
@@ -148,8 +164,8 @@ std::optional<Tensor> tensor_over_array(nb::handle array) {
         shape[i] = static_cast<std::int64_t>(view.shape(i));
     }
     return Tensor(data_type, std::move(shape),
-                  make_ref<PythonBuffer>(const_cast<void*>(view.data()), view.nbytes(), TRITONSERVER_MEMORY_CPU, 0, true,
-                                         nb::borrow(array)));
+                  make_ref<PythonBuffer>(const_cast<void*>(view.data()), view.nbytes(), TRITONSERVER_MEMORY_CPU, 0,
+                                         true, nb::borrow(array)));
 }
 
 Tensor to_tensor(nb::handle value) {
@@ -182,11 +198,12 @@ nb::object to_array(const Tensor& tensor, bool read_only) {
     const nb::dlpack::dtype dtype = storage_type(tensor.data_type());
     nb::object array;
     if (read_only || buffer->read_only()) {
-        array = nb::cast(nb::ndarray<nb::numpy, nb::ro>(buffer->data(), shape.size(), shape.data(), owner, nullptr, dtype));
+        array = nb::cast(
+            nb::ndarray<nb::numpy, nb::ro>(buffer->data(), shape.size(), shape.data(), owner, nullptr, dtype));
     } else {
         array = nb::cast(nb::ndarray<nb::numpy>(buffer->data(), shape.size(), shape.data(), owner, nullptr, dtype));
     }
-    return tensor.data_type() == TRITONSERVER_TYPE_BF16 ? as_bfloat16(std::move(array)) : array;
+    return tensor.data_type() == TRITONSERVER_TYPE_BF16 ? as_bfloat16(array) : array;
 }
 
 nb::object to_dtype(DataType data_type) {

@@ -13,7 +13,9 @@ namespace nb = nanobind;
 namespace triton_inprocess {
 namespace {
 
-std::string class_name(nb::handle value) { return nb::cast<std::string>(value.type().attr("__name__")); }
+std::string class_name(nb::handle value) {
+    return nb::cast<std::string>(value.type().attr("__name__"));
+}
 
 [[noreturn]] void wrong_type(const std::string& field, const char* expected, nb::handle value) {
     throw nb::type_error((field + " must be " + expected + ", not " + class_name(value)).c_str());
@@ -125,7 +127,8 @@ void set_correlation_id(InferenceRequest& request, nb::handle value) {
     if (PyUnicode_Check(value.ptr()) != 0) {
         request.set_correlation_id(text("correlation_id", value));
     } else if (is_integer(value)) {
-        request.set_correlation_id(unsigned_integer("correlation_id", value, std::numeric_limits<std::uint64_t>::max()));
+        request.set_correlation_id(
+            unsigned_integer("correlation_id", value, std::numeric_limits<std::uint64_t>::max()));
     } else {
         wrong_type("correlation_id", "an int or a str", value);
     }
@@ -135,10 +138,11 @@ void require_host_memory(nb::handle value) {
     if (value.is_none()) {
         return;
     }
-    const std::string wanted = nb::cast<std::string>(nb::str(value));
+    const auto wanted = nb::cast<std::string>(nb::str(value));
     if (wanted != "cpu" && wanted != "MemoryType.CPU") {
-        throw Error(TRITONSERVER_ERROR_UNSUPPORTED, "output_memory_type " + wanted + " is not supported: outputs are allocated "
-                                                    "in host memory");
+        throw Error(TRITONSERVER_ERROR_UNSUPPORTED, "output_memory_type " + wanted +
+                                                        " is not supported: outputs are allocated "
+                                                        "in host memory");
     }
 }
 
@@ -154,8 +158,8 @@ void set_field(InferenceRequest& request, nb::handle name, nb::handle value) {
             request.set_id(text(field, value));
         }
     } else if (field == "flags") {
-        request.set_flags(static_cast<std::uint32_t>(
-            unsigned_integer(field, value, std::numeric_limits<std::uint32_t>::max())));
+        request.set_flags(
+            static_cast<std::uint32_t>(unsigned_integer(field, value, std::numeric_limits<std::uint32_t>::max())));
     } else if (field == "correlation_id") {
         set_correlation_id(request, value);
     } else if (field == "priority") {
@@ -168,11 +172,14 @@ void set_field(InferenceRequest& request, nb::handle name, nb::handle value) {
         set_requested_outputs(request, value);
     } else if (field == "output_memory_type") {
         require_host_memory(value);
+    } else if (field == "response_queue" && value.is_none()) {
+        return;  // a queue is served in Python
     } else {
-        throw nb::type_error(("'" + field +
-                              "' is not a field of a request; the fields are request_id, flags, correlation_id, priority, "
-                              "timeout, inputs, parameters, output_memory_type, response_queue and requested_outputs")
-                                 .c_str());
+        throw nb::type_error(
+            ("'" + field +
+             "' is not a field of a request; the fields are request_id, flags, correlation_id, priority, "
+             "timeout, inputs, parameters, output_memory_type, response_queue and requested_outputs")
+                .c_str());
     }
 }
 

@@ -7,7 +7,8 @@
 
 namespace triton_inprocess {
 
-/// Sets one field of a request. Throws TypeError or ValueError naming the field, what was given and what was expected.
+/// Sets one field of a request. Throws TypeError or ValueError naming the field, what was given and what was
+/// expected.
 void set_field(InferenceRequest& request, nanobind::handle name, nanobind::handle value);
 
 }  // namespace triton_inprocess

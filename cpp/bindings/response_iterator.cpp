@@ -40,12 +40,14 @@ void register_response_iterator(nb::module_& module) {
     nb::class_<ResponseIterator>(module, "ResponseIterator",
                                  "The responses to one request, in their order. Waiting releases the GIL and can be "
                                  "interrupted by Ctrl-C.")
-        .def("__iter__", [](nb::handle self) { return nb::borrow(self); },
-             nb::sig("def __iter__(self) -> ResponseIterator"))
+        .def(
+            "__iter__", [](nb::handle self) { return nb::borrow(self); },
+            nb::sig("def __iter__(self) -> ResponseIterator"))
         .def("__next__", &ResponseIterator::next, nb::sig("def __next__(self) -> InferenceResponse"),
              "The next response. Raises its error as a TritonError, unless raise_on_error=False was given.")
         .def("cancel", &ResponseIterator::cancel,
-             "Ask Triton to cancel the request (TRITONSERVER_InferenceRequestCancel). The iterator still ends with a final "
+             "Ask Triton to cancel the request (TRITONSERVER_InferenceRequestCancel). The iterator still ends with a "
+             "final "
              "response. Raises UnsupportedError before C API 1.25.");
 }
 

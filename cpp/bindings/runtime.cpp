@@ -40,9 +40,10 @@ std::optional<Description> loaded() {
 
 void register_runtime(nb::module_& module) {
     using namespace nb::literals;
-    module.def("load_runtime", &load, "path"_a,
-               "Open the libtritonserver at `path`. Returns its real path, the version of its C API and the names of the "
-               "functions that it lacks.");
+    module.def(
+        "load_runtime", &load, "path"_a,
+        "Open the libtritonserver at `path`. Returns its real path, the version of its C API and the names of the "
+        "functions that it lacks.");
     module.def("loaded_runtime", &loaded, "What load_runtime returned, or None while no runtime is loaded.");
     module.def("open_forwarder", &Runtime::open_forwarder, "path"_a,
                "Put Triton's C names into the global scope by opening the forwarder library at `path`.");

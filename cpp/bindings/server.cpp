@@ -40,10 +40,10 @@ void start(Server* server, const ServerOptions& options) {
 
 void register_server(nb::module_& module) {
     using namespace nb::literals;
-    nb::class_<Server>(
-        module, "Server",
-        nb::intrusive_ptr<Server>([](Server* server, PyObject* self) noexcept { server->set_self_py(self); }),
-        "A running Triton server (TRITONSERVER_Server); JSON answers are texts.")
+    nb::class_<Server>(module, "Server", nb::intrusive_ptr<Server>([](Server* server, PyObject* self) noexcept {
+                           server->set_self_py(self);
+                       }),
+                       "A running Triton server (TRITONSERVER_Server); JSON answers are texts.")
         .def("__init__", &start, "options"_a)
         .def_prop_ro("address",
                      [](const Server& server) {

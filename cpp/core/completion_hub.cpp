@@ -1,11 +1,12 @@
 #include "core/completion_hub.h"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <string>
-#include <sys/eventfd.h>
-#include <unistd.h>
 #include <utility>
 
 #include "runtime/error.h"
@@ -18,12 +19,14 @@ CompletionHub::CompletionHub() : descriptor_(eventfd(0, EFD_NONBLOCK | EFD_CLOEX
     }
 }
 
-CompletionHub::~CompletionHub() { close(descriptor_); }
+CompletionHub::~CompletionHub() {
+    close(descriptor_);
+}
 
 void CompletionHub::notify(Ref<ResponseQueue> queue) noexcept {
     bool first = false;
     {
-        const std::lock_guard<std::mutex> guard(mutex_);
+        const std::scoped_lock guard(mutex_);
         first = ready_.empty();
         ready_.push_back(std::move(queue));
     }
@@ -39,7 +42,7 @@ std::vector<Ref<ResponseQueue>> CompletionHub::take() noexcept {
     // Read before taking: a queue that comes in between signals again.
     static_cast<void>(!read(descriptor_, &count, sizeof(count)));
     std::vector<Ref<ResponseQueue>> ready;
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const std::scoped_lock guard(mutex_);
     ready.swap(ready_);
     return ready;
 }

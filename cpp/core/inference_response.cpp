@@ -96,4 +96,16 @@ std::unique_ptr<InferenceResponse> InferenceResponse::take(TRITONSERVER_Inferenc
     return result;
 }
 
+std::unique_ptr<InferenceResponse> InferenceResponse::copy() const {
+    auto result = std::make_unique<InferenceResponse>();
+    result->model_name = model_name;
+    result->model_version = model_version;
+    result->request_id = request_id;
+    result->parameters = parameters;
+    result->outputs = outputs;
+    result->error = error;
+    result->final = final;
+    return result;
+}
+
 }  // namespace triton_inprocess

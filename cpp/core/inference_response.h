@@ -26,10 +26,13 @@ struct InferenceResponse {
         std::variant<std::string, std::int64_t, bool, double, Bytes> value;
     };
 
-    /// Reads the C response (null: an empty response that only carries flags) and deletes it. A response that cannot be
-    /// read becomes one with that error: whoever waits for it must hear of it.
+    /// Reads the C response (null: an empty response that only carries flags) and deletes it. A response that cannot
+    /// be read becomes one with that error: whoever waits for it must hear of it.
     static std::unique_ptr<InferenceResponse> take(TRITONSERVER_InferenceResponse* response,
                                                    std::uint32_t flags) noexcept;
+
+    /// The same response again; its tensors share their memory with this one's.
+    std::unique_ptr<InferenceResponse> copy() const;
 
     std::string model_name;
     std::int64_t model_version = -1;

@@ -33,9 +33,9 @@ void RequestBlock::keep(const std::string& input_name, Ref<Buffer> buffer) {
 }
 
 void RequestBlock::drop(const std::string& input_name) noexcept {
-    inputs_.erase(std::remove_if(inputs_.begin(), inputs_.end(),
-                                 [&](const Input& input) { return input.name == input_name; }),
-                  inputs_.end());
+    inputs_.erase(
+        std::remove_if(inputs_.begin(), inputs_.end(), [&](const Input& input) { return input.name == input_name; }),
+        inputs_.end());
 }
 
 Ref<Buffer> RequestBlock::owner_of(const void* address) const noexcept {

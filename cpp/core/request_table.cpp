@@ -21,13 +21,13 @@ RequestTable::Shard& RequestTable::shard(const TRITONSERVER_InferenceRequest* re
 
 void RequestTable::insert(const TRITONSERVER_InferenceRequest* request, RequestBlock* block) {
     Shard& target = shard(request);
-    const std::lock_guard<std::mutex> guard(target.mutex);
+    const std::scoped_lock guard(target.mutex);
     target.entries.push_back({request, block});
 }
 
 void RequestTable::erase(const TRITONSERVER_InferenceRequest* request) noexcept {
     Shard& target = shard(request);
-    const std::lock_guard<std::mutex> guard(target.mutex);
+    const std::scoped_lock guard(target.mutex);
     auto& entries = target.entries;
     const auto found =
         std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.request == request; });
@@ -39,7 +39,7 @@ void RequestTable::erase(const TRITONSERVER_InferenceRequest* request) noexcept 
 
 Ref<RequestBlock> RequestTable::find(const TRITONSERVER_InferenceRequest* request) noexcept {
     Shard& target = shard(request);
-    const std::lock_guard<std::mutex> guard(target.mutex);
+    const std::scoped_lock guard(target.mutex);
     for (const Entry& entry : target.entries) {
         if (entry.request == request) {
             return Ref<RequestBlock>(entry.block);

@@ -21,8 +21,8 @@ TRITONSERVER_Error* allocate(TRITONSERVER_ResponseAllocator* /*allocator*/, cons
         *buffer_user = block.detach();
         return nullptr;
     } catch (const std::exception&) {
-        return Error(TRITONSERVER_ERROR_UNAVAILABLE, "out of memory for " + std::to_string(byte_size) +
-                                                         " bytes of output '" + tensor_name + "'")
+        return Error(TRITONSERVER_ERROR_UNAVAILABLE,
+                     "out of memory for " + std::to_string(byte_size) + " bytes of output '" + tensor_name + "'")
             .to_c();
     }
 }

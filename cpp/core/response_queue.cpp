@@ -6,7 +6,7 @@
 
 namespace triton_inprocess {
 
-ResponseQueue::ResponseQueue() = default;
+ResponseQueue::ResponseQueue(Ref<ResponseQueue> second) : second_(std::move(second)) {}
 
 ResponseQueue::~ResponseQueue() {
     // One by one: the chain's own destructors would recurse once per response.
@@ -15,10 +15,13 @@ ResponseQueue::~ResponseQueue() {
 }
 
 void ResponseQueue::push(std::unique_ptr<InferenceResponse> response) noexcept {
+    if (second_) {
+        second_->push(response->copy());
+    }
     Ref<CompletionHub> hub;
     bool sleepers = false;
     {
-        const std::lock_guard<std::mutex> guard(mutex_);
+        const std::scoped_lock guard(mutex_);
         InferenceResponse* const added = response.get();
         (last_ == nullptr ? first_ : last_->next) = std::move(response);
         last_ = added;
@@ -35,7 +38,7 @@ void ResponseQueue::push(std::unique_ptr<InferenceResponse> response) noexcept {
 }
 
 std::unique_ptr<InferenceResponse> ResponseQueue::pop() noexcept {
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const std::scoped_lock guard(mutex_);
     std::unique_ptr<InferenceResponse> response = std::move(first_);
     if (response) {
         first_ = std::move(response->next);
@@ -55,7 +58,7 @@ bool ResponseQueue::wait_for(std::chrono::milliseconds time) noexcept {
 }
 
 bool ResponseQueue::watch(Ref<CompletionHub> hub, void* waiter) noexcept {
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const std::scoped_lock guard(mutex_);
     if (first_) {
         return false;
     }
@@ -65,7 +68,7 @@ bool ResponseQueue::watch(Ref<CompletionHub> hub, void* waiter) noexcept {
 }
 
 void* ResponseQueue::waiter() const noexcept {
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const std::scoped_lock guard(mutex_);
     return waiter_;
 }
 

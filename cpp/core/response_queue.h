@@ -15,7 +15,8 @@ class CompletionHub;
 
 class ResponseQueue final : public RefCounted {
   public:
-    ResponseQueue();
+    /// With `second`, every response goes there, too.
+    explicit ResponseQueue(Ref<ResponseQueue> second = nullptr);
     ~ResponseQueue() override;
 
     void push(std::unique_ptr<InferenceResponse> response) noexcept;
@@ -26,13 +27,14 @@ class ResponseQueue final : public RefCounted {
     /// Sleeps until a response is there (true) or the time is over (false).
     bool wait_for(std::chrono::milliseconds time) noexcept;
 
-    /// Has `hub` told of the next response. `waiter` comes back from `waiter()` then; it is not touched here. False when
-    /// a response is there already: nothing will be told.
+    /// Has `hub` told of the next response. `waiter` comes back from `waiter()` then; it is not touched here. False
+    /// when a response is there already: nothing will be told.
     bool watch(Ref<CompletionHub> hub, void* waiter) noexcept;
 
     void* waiter() const noexcept;
 
   private:
+    const Ref<ResponseQueue> second_;
     mutable std::mutex mutex_;
     std::condition_variable arrived_;
     std::unique_ptr<InferenceResponse> first_;

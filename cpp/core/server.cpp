@@ -13,7 +13,9 @@ namespace triton_inprocess {
 namespace {
 
 struct DeleteParameter {
-    void operator()(TRITONSERVER_Parameter* parameter) const noexcept { api().TRITONSERVER_ParameterDelete(parameter); }
+    void operator()(TRITONSERVER_Parameter* parameter) const noexcept {
+        api().TRITONSERVER_ParameterDelete(parameter);
+    }
 };
 using OwnedParameter = std::unique_ptr<TRITONSERVER_Parameter, DeleteParameter>;
 

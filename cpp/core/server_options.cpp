@@ -8,7 +8,9 @@ namespace triton_inprocess {
 namespace {
 
 // A setter that an older library lacks has nothing uninitialised to set either.
-void set_if_present(TRITONSERVER_Error* error) { ignore(error); }
+void set_if_present(TRITONSERVER_Error* error) {
+    ignore(error);
+}
 
 }  // namespace
 

@@ -1,9 +1,10 @@
 #include "core/server_registry.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <unistd.h>
 #include <utility>
 
 namespace triton_inprocess {
@@ -25,7 +26,7 @@ ServerRegistry& ServerRegistry::instance() {
 }
 
 void ServerRegistry::add(Ref<ServerState> server) {
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const std::scoped_lock guard(mutex_);
     servers_.push_back(std::move(server));
 }
 
@@ -37,7 +38,7 @@ void ServerRegistry::prepare_exit() {
 }
 
 std::size_t ServerRegistry::delete_stopped() noexcept {
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const std::scoped_lock guard(mutex_);
     for (const Ref<ServerState>& server : servers_) {
         if (!server->deletable()) {
             return servers_.size();

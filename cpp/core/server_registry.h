@@ -15,13 +15,14 @@ class ServerRegistry {
 
     void add(Ref<ServerState> server);
 
-    /// Deletes all C servers, if every one of them is stopped and unused: deleting one resets process-wide memory pools
-    /// under the others. Otherwise it deletes none, and a later call will. Returns how many are left.
+    /// Deletes all C servers, if every one of them is stopped and unused: deleting one resets process-wide memory
+    /// pools under the others. Otherwise it deletes none, and a later call will. Returns how many are left.
     std::size_t delete_stopped() noexcept;
 
-    /// To be called when the interpreter ends. With a C server left behind, Triton's threads still run when the process
-    /// ends, and the destructors of the library's globals would pull the ground from under them: a handler that runs
-    /// before all of those (it is registered last) then ends the process at once, with the status it was to have.
+    /// To be called when the interpreter ends. With a C server left behind, Triton's threads still run when the
+    /// process ends, and the destructors of the library's globals would pull the ground from under them: a handler
+    /// that runs before all of those (it is registered last) then ends the process at once, with the status it was to
+    /// have.
     void prepare_exit();
 
   private:

@@ -83,7 +83,8 @@ class ElfFile {
 
     std::string string_at(std::uint64_t address) {
         for (const Elf64_Phdr& segment : segments_) {
-            if (segment.p_type == PT_LOAD && address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz) {
+            if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
+                address - segment.p_vaddr < segment.p_filesz) {
                 stream_.seekg(static_cast<std::streamoff>(segment.p_offset + (address - segment.p_vaddr)));
                 std::string text;
                 std::getline(stream_, text, '\0');
@@ -102,6 +103,8 @@ class ElfFile {
 
 }  // namespace
 
-std::vector<std::string> needed_libraries(const std::string& path) { return ElfFile(path).needed(); }
+std::vector<std::string> needed_libraries(const std::string& path) {
+    return ElfFile(path).needed();
+}
 
 }  // namespace triton_inprocess

@@ -51,7 +51,9 @@ Result missing(Function function) noexcept {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #define TRITON_FUNCTION(api, name, major, minor, returns, parameters, arguments) \
-    returns stand_in_##name parameters { return missing<returns>(Function::name); }
+    returns stand_in_##name parameters {                                         \
+        return missing<returns>(Function::name);                                 \
+    }
 #include "abi/functions.def"
 #undef TRITON_FUNCTION
 #pragma GCC diagnostic pop
@@ -63,8 +65,8 @@ Pointer resolve(void* handle, Function function, Pointer stand_in, std::vector<s
         return reinterpret_cast<Pointer>(symbol);
     }
     if (!fact.returns_error) {
-        throw Error(TRITONSERVER_ERROR_INVALID_ARG, library_description() + " is not a libtritonserver: it lacks " +
-                                                        fact.name);
+        throw Error(TRITONSERVER_ERROR_INVALID_ARG,
+                    library_description() + " is not a libtritonserver: it lacks " + fact.name);
     }
     missing_names.emplace_back(fact.name);
     return stand_in;
@@ -72,13 +74,19 @@ Pointer resolve(void* handle, Function function, Pointer stand_in, std::vector<s
 
 }  // namespace
 
-const FunctionFact& function_fact(std::size_t index) noexcept { return facts[index]; }
+const FunctionFact& function_fact(std::size_t index) noexcept {
+    return facts[index];
+}
 
-const FunctionTable& api() noexcept { return table; }
+const FunctionTable& api() noexcept {
+    return table;
+}
 
 namespace detail {
 
-void describe_library(std::string description) { library_description() = std::move(description); }
+void describe_library(std::string description) {
+    library_description() = std::move(description);
+}
 
 std::vector<std::string> fill_function_table(void* handle, const std::string& library) {
     describe_library(library);

@@ -24,6 +24,8 @@ Library::~Library() {
 
 Library::Library(Library&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
 
-void* Library::symbol(const char* name) const noexcept { return dlsym(handle_, name); }
+void* Library::symbol(const char* name) const noexcept {
+    return dlsym(handle_, name);
+}
 
 }  // namespace triton_inprocess

@@ -58,9 +58,9 @@ Runtime::Runtime(const std::string& path) : path_(path) {
         throw Error(TRITONSERVER_ERROR_INTERNAL, "'" + path + "' does not tell the version of its C API");
     }
     if (major_ != 1 || minor_ < oldest_minor) {
-        throw Error(TRITONSERVER_ERROR_UNSUPPORTED,
-                    "'" + path + "' has Triton C API " + version_text(major_, minor_) + "; supported are 1." +
-                        std::to_string(oldest_minor) + " and newer 1.x");
+        throw Error(TRITONSERVER_ERROR_UNSUPPORTED, "'" + path + "' has Triton C API " +
+                                                        version_text(major_, minor_) + "; supported are 1." +
+                                                        std::to_string(oldest_minor) + " and newer 1.x");
     }
     missing_functions_ = detail::fill_function_table(
         library.handle(), "'" + path + "' (Triton C API " + version_text(major_, minor_) + ")");
@@ -70,7 +70,7 @@ Runtime::Runtime(const std::string& path) : path_(path) {
 }
 
 const Runtime& Runtime::load(const std::string& path) {
-    const std::lock_guard<std::mutex> guard(loading);
+    const std::scoped_lock guard(loading);
     std::error_code failure;
     const fs::path file = fs::canonical(path, failure);
     if (failure) {
@@ -85,7 +85,7 @@ const Runtime& Runtime::load(const std::string& path) {
     }
     // Never deleted: Triton's threads may use it until the process ends.
     static std::unique_ptr<const Runtime> owner;
-    owner.reset(new Runtime(file.string()));
+    owner.reset(new Runtime(file.string()));  // NOLINT(cppcoreguidelines-owning-memory): its constructor is private
     loaded_runtime.store(owner.get());
     return *owner;
 }
@@ -97,10 +97,12 @@ const Runtime& Runtime::current() {
     throw Error(TRITONSERVER_ERROR_UNAVAILABLE, "no Triton runtime is loaded: call triton_inprocess.runtime.load()");
 }
 
-const Runtime* Runtime::loaded() noexcept { return loaded_runtime.load(std::memory_order_acquire); }
+const Runtime* Runtime::loaded() noexcept {
+    return loaded_runtime.load(std::memory_order_acquire);
+}
 
 void Runtime::open_forwarder(const std::string& path) {
-    const std::lock_guard<std::mutex> guard(loading);
+    const std::scoped_lock guard(loading);
     current();
     Library forwarder(path, RTLD_NOW | RTLD_GLOBAL);
     auto* target = static_cast<FunctionTable*>(forwarder.symbol("triton_inprocess_forwarder_table"));

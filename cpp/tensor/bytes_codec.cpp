@@ -58,8 +58,8 @@ std::vector<std::string_view> decode_bytes(const void* data, std::size_t byte_si
         std::memcpy(&length, begin + offset, sizeof(length));
         offset += sizeof(length);
         if (length > byte_size - offset) {
-            malformed(i, offset, std::to_string(length) + " bytes announced, " + std::to_string(byte_size - offset) +
-                                     " left");
+            malformed(i, offset,
+                      std::to_string(length) + " bytes announced, " + std::to_string(byte_size - offset) + " left");
         }
         elements.emplace_back(begin + offset, length);
         offset += length;

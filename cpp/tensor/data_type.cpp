@@ -50,9 +50,13 @@ std::size_t multiply(std::size_t a, std::size_t b, const std::int64_t* shape, st
 
 }  // namespace
 
-std::size_t element_size(DataType data_type) { return fact(data_type).element_size; }
+std::size_t element_size(DataType data_type) {
+    return fact(data_type).element_size;
+}
 
-const char* data_type_name(DataType data_type) { return fact(data_type).name; }
+const char* data_type_name(DataType data_type) {
+    return fact(data_type).name;
+}
 
 DataType data_type_from_name(const std::string& name) {
     for (const DataTypeFact& each : facts) {
@@ -68,7 +72,8 @@ std::size_t element_count(const std::int64_t* shape, std::size_t rank) {
     bool empty = false;
     for (std::size_t i = 0; i < rank; ++i) {
         if (shape[i] < 0) {
-            throw Error(TRITONSERVER_ERROR_INVALID_ARG, "shape " + shape_text(shape, rank) + " has a negative dimension");
+            throw Error(TRITONSERVER_ERROR_INVALID_ARG,
+                        "shape " + shape_text(shape, rank) + " has a negative dimension");
         }
         empty = empty || shape[i] == 0;
     }

@@ -24,6 +24,7 @@ SizeClass size_class(std::size_t byte_size) {
 }
 
 void* allocate_memory(std::size_t capacity) {
+    // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): HostBuffer owns it
     void* memory = std::aligned_alloc(alignment, (capacity + alignment - 1) / alignment * alignment);
     if (memory == nullptr) {
         throw std::bad_alloc();
@@ -37,7 +38,7 @@ HostBuffer::HostBuffer(std::size_t capacity)
     : Buffer(allocate_memory(capacity), 0, TRITONSERVER_MEMORY_CPU, 0, false), capacity_(capacity) {}
 
 HostBuffer::~HostBuffer() {
-    std::free(data_);  // NOLINT(cppcoreguidelines-no-malloc): aligned_alloc's partner
+    std::free(data_);  // NOLINT(cppcoreguidelines-owning-memory): it is aligned_alloc's
 }
 
 void HostBuffer::dispose() noexcept {
@@ -59,7 +60,7 @@ Ref<Buffer> HostBufferPool::allocate(std::size_t byte_size) {
     }
     HostBuffer* buffer = nullptr;
     {
-        const std::lock_guard<std::mutex> guard(mutex_);
+        const std::scoped_lock guard(mutex_);
         auto& free = free_[wanted.index];
         if (!free.empty()) {
             buffer = free.back();
@@ -74,7 +75,7 @@ Ref<Buffer> HostBufferPool::allocate(std::size_t byte_size) {
 
 bool HostBufferPool::keep(HostBuffer* buffer) noexcept {
     const SizeClass own = size_class(buffer->capacity());
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const std::scoped_lock guard(mutex_);
     if (kept_ + buffer->capacity() > kept_limit) {
         return false;
     }
@@ -88,7 +89,7 @@ bool HostBufferPool::keep(HostBuffer* buffer) noexcept {
 }
 
 std::size_t HostBufferPool::kept() const noexcept {
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const std::scoped_lock guard(mutex_);
     return kept_;
 }
 

@@ -46,7 +46,7 @@ class HostBufferPool {
     bool keep(HostBuffer* buffer) noexcept;
 
     // Four classes for each doubling: at most a quarter of a block is unused.
-    static constexpr std::size_t class_count = 4 * 48;
+    static constexpr std::size_t class_count = std::size_t{4} * 48;
 
     mutable std::mutex mutex_;
     std::size_t kept_ = 0;

@@ -14,9 +14,7 @@ from ._native import (
     MemoryType,
     MetricFormat,
     MetricKind,
-    ModelBatchFlag,
     ModelControlMode,
-    ModelTxnPropertyFlag,
     RateLimitMode,
     ResponseIterator,
     Tensor,
@@ -32,6 +30,7 @@ from .errors import (
     UnknownError,
     UnsupportedError,
 )
+from .flags import ModelBatchFlag, ModelTxnPropertyFlag
 from .function_model import Batching, TensorSpec
 from .model import Model
 from .options import ModelLoadDeviceLimit, Options, RateLimiterResource

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ._native import DataType, Tensor
+from ._native import DataType, Tensor, tensor_from_elements, tensor_over_array
+from ._types import Array, ObjectArray
 
 __all__ = [
     "from_bytes_array",
@@ -18,8 +19,6 @@ __all__ = [
     "to_string_array",
     "to_tensor",
 ]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 _TEXT_KINDS = "OSUT"  # object, bytes, str, StringDType
 
@@ -91,7 +90,7 @@ def to_output_tensor(value: Any, data_type: DataType) -> Tensor:
     if data_type is not DataType.BYTES and isinstance(value, (bool, int, float, list, tuple)):
         return _from_array(np.asarray(value, dtype=_numpy_dtype(data_type)))
     if data_type is DataType.BF16 and isinstance(value, np.ndarray) and value.dtype == np.uint16:
-        return Tensor._over_array(_plain(value), DataType.BF16)
+        return tensor_over_array(_plain(value), DataType.BF16)
     return to_tensor(value)
 
 
@@ -110,13 +109,13 @@ def from_string_array(value: Any) -> Tensor:
     return _from_elements(_object_array(value))
 
 
-def to_bytes_array(tensor: Tensor) -> Array:
+def to_bytes_array(tensor: Tensor) -> ObjectArray:
     """The elements of a BYTES tensor as an object array of bytes."""
     _require_bytes(tensor)
     return tensor.numpy()
 
 
-def to_string_array(tensor: Tensor) -> Array:
+def to_string_array(tensor: Tensor) -> ObjectArray:
     """The elements of a BYTES tensor as an object array of str, decoded as UTF-8."""
     _require_bytes(tensor)
     array = tensor.numpy()
@@ -129,12 +128,11 @@ def _require_bytes(tensor: Tensor) -> None:
 
 
 def _numpy_dtype(data_type: DataType) -> np.dtype[Any]:
-    name = next(name for name, each in _NUMPY_NAMES.items() if each is data_type)
     if data_type is DataType.BF16:
         import ml_dtypes
 
         return np.dtype(ml_dtypes.bfloat16)
-    return np.dtype(name)
+    return np.dtype(next(name for name, each in _NUMPY_NAMES.items() if each is data_type))
 
 
 def _plain(array: Array) -> Array:
@@ -146,11 +144,11 @@ def _from_array(array: Array) -> Tensor:
     if array.dtype.kind in _TEXT_KINDS:
         return _from_elements(array)
     if array.dtype.name == "bfloat16":
-        return Tensor._over_array(_plain(array).view(np.uint16), DataType.BF16)
+        return tensor_over_array(_plain(array).view(np.uint16), DataType.BF16)
     if array.dtype.name not in _NUMPY_NAMES and np.dtype(f"{array.dtype.kind}{array.dtype.itemsize}").name not in _NUMPY_NAMES:
         hint = "; send the bits as UINT8: array.view(numpy.uint8)" if array.dtype.name.startswith("float8") else ""
         raise TypeError(f"numpy dtype {array.dtype.name} has no Triton data type{hint}")
-    return Tensor._over_array(_plain(array))
+    return tensor_over_array(_plain(array))
 
 
 def _from_list(value: Any) -> Array:
@@ -167,14 +165,14 @@ def _object_array(value: Any) -> Array:
     return np.array(value, dtype=object)
 
 
-def _filled(shape: tuple[int, ...], elements: list[Any]) -> Array:
+def _filled(shape: tuple[int, ...], elements: list[Any]) -> ObjectArray:
     array = np.empty(len(elements), dtype=object)
     array[:] = elements
     return array.reshape(shape)
 
 
 def _from_elements(array: Array) -> Tensor:
-    return Tensor._from_elements(
+    return tensor_from_elements(
         [_encoded(element, index) for index, element in enumerate(array.ravel().tolist())], list(array.shape)
     )
 

@@ -7,6 +7,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable
+from types import SimpleNamespace
 
 from ._native import LogLevel
 
@@ -59,16 +60,12 @@ class LogForwarder:
             self._callback(self._level, line.decode("utf-8", "backslashreplace"))
         except Exception as error:
             sys.unraisablehook(
-                _Unraisable(type(error), error, error.__traceback__, "in log_callback", self._callback)
+                # The interpreter's own class for this cannot be made from Python.
+                SimpleNamespace(
+                    exc_type=type(error),
+                    exc_value=error,
+                    exc_traceback=error.__traceback__,
+                    err_msg="Exception ignored in log_callback",
+                    object=self._callback,
+                )  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
             )
-
-
-class _Unraisable:
-    """What sys.unraisablehook takes; the interpreter's own class cannot be made from Python."""
-
-    def __init__(self, exc_type: object, exc_value: object, exc_traceback: object, err_msg: str, obj: object) -> None:
-        self.exc_type = exc_type
-        self.exc_value = exc_value
-        self.exc_traceback = exc_traceback
-        self.err_msg = err_msg
-        self.object = obj

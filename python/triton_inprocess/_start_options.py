@@ -72,14 +72,15 @@ def apply(options: Options, native: _native.ServerOptions) -> None:
         native.set_cache_config(cache, json.dumps({key: str(value) for key, value in settings.items()}))
     for limit in options.model_load_device_limits:
         native.set_model_load_device_limit(limit.kind, limit.device, limit.fraction)
-    for mapping, set_one in (
-        (options.backend_configuration, native.set_backend_config),
-        (options.host_policies, native.set_host_policy),
-        (options.metrics_configuration, native.set_metrics_config),
-    ):
-        for name, settings in mapping.items():
-            for setting, value in settings.items():
-                set_one(name, setting, str(value))
+    _set_each(options.backend_configuration, native.set_backend_config)
+    _set_each(options.host_policies, native.set_host_policy)
+    _set_each(options.metrics_configuration, native.set_metrics_config)
+
+
+def _set_each(mapping: dict[str, dict[str, str]], setter: Callable[[str, str, str], None]) -> None:
+    for name, settings in mapping.items():
+        for setting, value in settings.items():
+            setter(name, setting, str(value))
 
 
 def _set(

@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import _native
-from ._native import AsyncResponseIterator, ModelBatchFlag, ModelTxnPropertyFlag, ResponseIterator
+from . import _native, _queue_forwarder
+from ._native import AsyncResponseIterator, ResponseIterator
+from .flags import ModelBatchFlag, ModelTxnPropertyFlag
 from .request import InferenceRequest
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ class Model:
         """
         if inference_request is not None:
             fields = self._fields(inference_request, fields)
+        if fields.get("response_queue") is not None:
+            return _queue_forwarder.infer(self, raise_on_error, fields)
         return _native.infer(self._native, self, self.name, self.version, raise_on_error, fields)
 
     def async_infer(
@@ -80,6 +83,8 @@ class Model:
         """As `infer`, but the iterator is for `async for`."""
         if inference_request is not None:
             fields = self._fields(inference_request, fields)
+        if fields.get("response_queue") is not None:
+            return _queue_forwarder.async_infer(self, raise_on_error, fields)
         return _native.async_infer(self._native, self, self.name, self.version, raise_on_error, fields)
 
     def _fields(self, request: InferenceRequest | Mapping[str, Any], fields: dict[str, Any]) -> dict[str, Any]:

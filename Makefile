@@ -1,0 +1,62 @@
+# `make demo` and `make test` need Python >= 3.10 (venv, pip), make and g++; everything else comes into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find cpp python stubs -type f -not -name '*.pyc' -not -name '*.so')
+
+.PHONY: demo test lint format stubs bench wheel clean
+
+demo: $(VENV)/.runtime
+	$(BIN)/python -m triton_inprocess demo
+
+test: $(VENV)/.runtime $(VENV)/.pythons
+	TRITON_INPROCESS_TEST_PYTHONS=$$(cat $(VENV)/.pythons) $(BIN)/python -m pytest $(PYTEST_ARGUMENTS)
+
+bench: $(VENV)/.runtime
+	$(BIN)/python -m benchmarks $(BENCHMARK_ARGUMENTS)
+
+# Formatters, linters and type checkers; nothing is changed.
+lint: $(VENV)/.lint $(VENV)/.installed
+	$(BIN)/python tools/lint.py
+
+format: $(VENV)/.lint
+	$(BIN)/python tools/lint.py --fix
+
+# The generated type stubs, which are checked in.
+stubs: $(VENV)/.installed
+	$(BIN)/python tools/stubs.py
+
+wheel: $(VENV)/.wheel
+
+clean:
+	rm -rf $(VENV) build dist
+
+$(VENV)/.environment: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python tools/requirements.py build dev | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
+	touch $@
+
+$(VENV)/.lint: $(VENV)/.environment
+	$(BIN)/python tools/requirements.py lint | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
+	touch $@
+
+# One wheel serves every Python; the build folder is kept, so that only what changed is compiled again.
+$(VENV)/.wheel: $(VENV)/.environment $(SOURCES)
+	rm -rf dist
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.wheel
+	$(BIN)/python -m pip install --quiet --force-reinstall --no-deps dist/*.whl
+	touch $@
+
+$(VENV)/.runtime: $(VENV)/.installed
+	$(BIN)/python -m triton_inprocess runtime path > /dev/null 2>&1 || $(BIN)/python -m triton_inprocess runtime install
+	touch $@
+
+# The same wheel in an environment for every other Python of this machine, for the tests that start interpreters.
+$(VENV)/.pythons: $(VENV)/.wheel tools/pythons.py
+	$(BIN)/python tools/pythons.py $(VENV)/pythons dist > $@.new
+	mv $@.new $@

@@ -1,0 +1,1 @@
+../../stubs/triton_inprocess/_native.pyi

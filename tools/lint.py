@@ -1,0 +1,69 @@
+"""Runs every formatter, linter and type checker; `--fix` lets the formatters write."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PYTHON_FOLDERS = ["python", "tests", "benchmarks", "tools"]
+
+
+def cpp_files() -> list[str]:
+    """Every C++ file of the project, without the table, whose form is its own."""
+    files = [*ROOT.glob("cpp/**/*.cpp"), *ROOT.glob("cpp/**/*.h"), *ROOT.glob("benchmarks/**/*.cpp")]
+    files += ROOT.glob("benchmarks/**/*.h")
+    return sorted(str(file.relative_to(ROOT)) for file in files)
+
+
+def tool(name: str) -> str:
+    """The tool of this environment."""
+    return str(Path(sys.executable).parent / name)
+
+
+def commands(fix: bool) -> list[list[str]]:
+    """What is run."""
+    mypy = [sys.executable, "-m", "mypy"]
+    return [
+        [tool("clang-format"), *(["-i"] if fix else ["--dry-run", "-Werror"]), *cpp_files()],
+        [tool("ruff"), "check", *(["--fix"] if fix else []), *PYTHON_FOLDERS],
+        [tool("ruff"), "format", *([] if fix else ["--check"]), *PYTHON_FOLDERS],
+        [*mypy, "-p", "triton_inprocess"],
+        [*mypy, "stubs/triton_inprocess/_native.pyi"],
+        [*mypy, "tools", "-p", "benchmarks"],
+        [tool("pyright"), "--pythonpath", sys.executable],
+        *clang_tidy(),
+    ]
+
+
+def clang_tidy() -> list[list[str]]:
+    """The C++ linter over what has no Python in it; the build folder tells how each file is compiled."""
+    databases = sorted(ROOT.glob("build/*/compile_commands.json"), key=lambda path: path.stat().st_mtime)
+    if not databases:
+        raise SystemExit("no compile_commands.json under build/: run 'make wheel' first")
+    files = [file for file in cpp_files() if file.endswith(".cpp") and file.startswith("cpp/")]
+    halves = [files[::2], files[1::2]]
+    return [[tool("clang-tidy"), "--quiet", "-p", str(databases[-1].parent), *half] for half in halves]
+
+
+def main() -> int:
+    """Run everything, however early something fails."""
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    failed = []
+    for command in commands("--fix" in sys.argv):
+        shown = " ".join(command[:4])
+        print(f"-- {shown} ...", flush=True)
+        if shutil.which(command[0]) is None:
+            raise SystemExit(f"{command[0]} is missing: run 'make lint'")
+        if subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode != 0:
+            failed.append(shown)
+    for shown in failed:
+        print(f"FAILED: {shown}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
