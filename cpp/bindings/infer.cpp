@@ -23,7 +23,7 @@ namespace {
 PendingRequest submit(const Server& server, nb::object model, const std::string& name, std::int64_t version,
                       bool raise_on_error, const nb::dict& fields, Ref<ResponseQueue> second = nullptr) {
     drop_deferred();
-    InferenceRequest request(server.state(), name, version);
+    InferenceRequest request(server.state(), name, version, RequestBlock::Use::once);
     for (const auto [field, value] : fields) {
         set_field(request, field, value);
     }

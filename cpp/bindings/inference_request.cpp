@@ -4,9 +4,13 @@
 #include <nanobind/intrusive/ref.h>
 #include <nanobind/stl/string.h>
 
+#include <utility>
+
 #include "bindings/gil.h"
 #include "bindings/numpy.h"
+#include "bindings/pending_request.h"
 #include "bindings/request_fields.h"
+#include "bindings/response_iterator.h"
 #include "core/inference_request.h"
 #include "core/server.h"
 
@@ -27,7 +31,7 @@ void register_inference_request(nb::module_& module) {
             "__init__",
             [](InferenceRequest* self, const Server& server, const std::string& model_name,
                std::int64_t model_version) {
-                new (self) InferenceRequest(server.state(), model_name, model_version);
+                new (self) InferenceRequest(server.state(), model_name, model_version, RequestBlock::Use::reusable);
             },
             "server"_a, "model_name"_a, "model_version"_a)
         .def(
@@ -41,6 +45,19 @@ void register_inference_request(nb::module_& module) {
             },
             "name"_a, "value"_a)
         .def("remove_input", &InferenceRequest::remove_input, "name"_a)
+        .def(
+            "submit",
+            [](InferenceRequest& self, nb::object model) {
+                drop_deferred();
+                Ref<ResponseQueue> queue = make_ref<ResponseQueue>();
+                PendingRequest pending{queue, self.block(), std::move(model), true};
+                {
+                    const ReleaseGil guard;
+                    self.submit(std::move(queue));
+                }
+                return ResponseIterator(std::move(pending));
+            },
+            "model"_a, nb::sig("def submit(self, model: triton_inprocess.model.Model) -> ResponseIterator"))
         .def_prop_ro("in_flight", &InferenceRequest::in_flight)
         .def("cancel", [](InferenceRequest& self) {
             const ReleaseGil guard;

@@ -15,7 +15,8 @@ namespace triton_inprocess {
 class InferenceRequest : public nanobind::intrusive_base {
   public:
     /// Throws NOT_FOUND for a model or version that the server does not serve.
-    InferenceRequest(Ref<ServerState> server, const std::string& model_name, std::int64_t model_version);
+    InferenceRequest(Ref<ServerState> server, const std::string& model_name, std::int64_t model_version,
+                     RequestBlock::Use use);
 
     void set_id(const std::string& id);
     void set_flags(std::uint32_t flags);
@@ -41,8 +42,6 @@ class InferenceRequest : public nanobind::intrusive_base {
     const Ref<RequestBlock>& block() const noexcept { return block_; }
 
   private:
-    TRITONSERVER_InferenceRequest* idle() const;
-
     Ref<RequestBlock> block_;
 };
 

@@ -1,6 +1,8 @@
 #include "core/request_block.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "core/request_table.h"
@@ -10,21 +12,54 @@
 
 namespace triton_inprocess {
 
-RequestBlock::RequestBlock(Ref<ServerState> server, const std::string& model_name, std::int64_t model_version)
-    : server_(std::move(server)) {
-    check(api().TRITONSERVER_InferenceRequestNew(&request_, server_.get(), model_name.c_str(), model_version));
-}
-
-RequestBlock::~RequestBlock() {
-    if (request_ != nullptr) {
-        ignore(api().TRITONSERVER_InferenceRequestDelete(request_));
+RequestBlock::RequestBlock(Ref<ServerState> server, const std::string& model_name, std::int64_t model_version,
+                           Use use)
+    : server_(std::move(server)), use_(use), server_use_(std::in_place, server_) {
+    check(api().TRITONSERVER_InferenceRequestNew(&request_, server_->get(), model_name.c_str(), model_version));
+    if (use_ == Use::reusable) {
+        server_->add_reusable(this);
+        if (!server_->running()) {
+            close();  // the stop that has begun meanwhile did not see this one
+        }
     }
 }
 
-void RequestBlock::require_idle() const {
+RequestBlock::~RequestBlock() {
+    if (use_ == Use::reusable) {
+        server_->remove_reusable(this);
+    }
+    close();
+}
+
+RequestBlock::Idle RequestBlock::idle() {
+    wait_for_release();
+    std::unique_lock<std::mutex> lock(mutex_);
     if (in_flight()) {
         throw Error(TRITONSERVER_ERROR_UNAVAILABLE,
                     "the request is in flight: it can be changed or sent again when it is completed");
+    }
+    server_->require_running();
+    if (request_ == nullptr) {
+        throw Error(TRITONSERVER_ERROR_UNAVAILABLE, "the request was for sending once");
+    }
+    return {std::move(lock), request_};
+}
+
+void RequestBlock::wait_for_release() const noexcept {
+    constexpr std::chrono::microseconds step(20);
+    constexpr int steps = 50'000;  // a second
+    for (int i = 0; i < steps && in_flight() && answered_.load(); ++i) {
+        std::this_thread::sleep_for(step);
+    }
+}
+
+void RequestBlock::close() noexcept {
+    const std::scoped_lock guard(mutex_);
+    if (request_ != nullptr && !in_flight()) {
+        ignore(api().TRITONSERVER_InferenceRequestDelete(request_));
+        request_ = nullptr;
+        inputs_.clear();
+        server_use_.reset();
     }
 }
 
@@ -50,27 +85,24 @@ Ref<Buffer> RequestBlock::owner_of(const void* address) const noexcept {
 }
 
 void RequestBlock::submit(Ref<ResponseQueue> queue) {
-    int idle = 0;
-    if (!outstanding_.compare_exchange_strong(idle, 2)) {
-        require_idle();
-    }
-    try {
-        // A request can outlive its server's stop, but not be sent to it any more.
-        server_.require_running();
-        check(api().TRITONSERVER_InferenceRequestSetReleaseCallback(request_, on_release, this));
-        check(api().TRITONSERVER_InferenceRequestSetResponseCallback(request_, ResponseAllocator::get(), nullptr,
+    TRITONSERVER_InferenceRequest* request = nullptr;
+    {
+        const Idle held = idle();
+        request = held.get();
+        check(api().TRITONSERVER_InferenceRequestSetReleaseCallback(request, on_release, this));
+        check(api().TRITONSERVER_InferenceRequestSetResponseCallback(request, ResponseAllocator::get(), nullptr,
                                                                      on_response, this));
-        RequestTable::instance().insert(request_, this);
-    } catch (...) {
-        outstanding_.store(0);
-        throw;
+        RequestTable::instance().insert(request, this);
+        queue_ = std::move(queue);
+        answered_.store(false);
+        outstanding_.store(2);
     }
-    queue_ = std::move(queue);
     retain();
     retain();
-    if (TRITONSERVER_Error* error = api().TRITONSERVER_ServerInferAsync(server_.get(), request_, nullptr)) {
+    // Unlocked: a response from the cache arrives, and completes the request, inside this call.
+    if (TRITONSERVER_Error* error = api().TRITONSERVER_ServerInferAsync(server_->get(), request, nullptr)) {
         // Neither callback will come.
-        RequestTable::instance().erase(request_);
+        RequestTable::instance().erase(request);
         queue_ = nullptr;
         outstanding_.store(0);
         release();
@@ -80,6 +112,7 @@ void RequestBlock::submit(Ref<ResponseQueue> queue) {
 }
 
 void RequestBlock::cancel() {
+    const std::scoped_lock guard(mutex_);
     if (in_flight()) {
         check(api().TRITONSERVER_InferenceRequestCancel(request_));
     }
@@ -90,7 +123,10 @@ Ref<RequestBlock> RequestBlock::find(const TRITONSERVER_InferenceRequest* reques
 }
 
 void RequestBlock::finish_one() noexcept {
-    outstanding_.fetch_sub(1);
+    const bool completed = outstanding_.fetch_sub(1) == 1;
+    if (completed && (use_ == Use::once || !server_->running())) {
+        close();
+    }
     release();
 }
 
@@ -111,6 +147,7 @@ void RequestBlock::on_response(TRITONSERVER_InferenceResponse* response, std::ui
     }
     // The block first: who receives the final response may send the request again.
     const Ref<ResponseQueue> queue = std::move(block->queue_);
+    block->answered_.store(true);
     block->finish_one();
     queue->push(std::move(taken));
 }

@@ -4,7 +4,9 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/response_queue.h"
@@ -15,13 +17,29 @@ namespace triton_inprocess {
 
 class RequestBlock final : public RefCounted {
   public:
-    RequestBlock(Ref<ServerState> server, const std::string& model_name, std::int64_t model_version);
+    /// A request that is sent once lets go of Triton as soon as it is completed; one that is `reusable` stays until
+    /// its server stops: a C request that lives keeps its model, and the stop would wait for it.
+    enum class Use { once, reusable };
+
+    RequestBlock(Ref<ServerState> server, const std::string& model_name, std::int64_t model_version, Use use);
     ~RequestBlock() override;
 
-    TRITONSERVER_InferenceRequest* get() const noexcept { return request_; }
+    /// The C request, for changing it: no other thread can submit or delete it meanwhile.
+    class Idle {
+      public:
+        TRITONSERVER_InferenceRequest* get() const noexcept { return request_; }
 
-    /// Throws UNAVAILABLE while Triton has the request.
-    void require_idle() const;
+      private:
+        friend class RequestBlock;
+        Idle(std::unique_lock<std::mutex> lock, TRITONSERVER_InferenceRequest* request)
+            : lock_(std::move(lock)), request_(request) {}
+
+        std::unique_lock<std::mutex> lock_;
+        TRITONSERVER_InferenceRequest* request_;
+    };
+
+    /// Throws UNAVAILABLE while Triton has the request, and after the server has stopped.
+    Idle idle();
 
     /// From submission until both the final response and the release have come (in either order).
     bool in_flight() const noexcept { return outstanding_.load() != 0; }
@@ -29,9 +47,8 @@ class RequestBlock final : public RefCounted {
     /// Memory that the request reads and that stays alive with it.
     void keep(const std::string& input_name, Ref<Buffer> buffer);
     void drop(const std::string& input_name) noexcept;
-    void drop_all() noexcept { inputs_.clear(); }
 
-    /// The input buffer that holds `address`, or null.
+    /// The input buffer that holds `address`, or null. Only while the request is in flight.
     Ref<Buffer> owner_of(const void* address) const noexcept;
 
     /// Hands the request to Triton; its responses go to `queue`. When that fails, the request is as before.
@@ -39,6 +56,9 @@ class RequestBlock final : public RefCounted {
 
     /// Asks Triton to cancel; does nothing when the request is not in flight. Throws UNSUPPORTED before C API 1.25.
     void cancel();
+
+    /// Deletes the C request, unless it is in flight: then its completion does.
+    void close() noexcept;
 
     /// The request in flight behind a C request; null for one of foreign origin (an ensemble's step, a warm-up).
     static Ref<RequestBlock> find(const TRITONSERVER_InferenceRequest* request) noexcept;
@@ -53,11 +73,18 @@ class RequestBlock final : public RefCounted {
     static void on_response(TRITONSERVER_InferenceResponse* response, std::uint32_t flags, void* user) noexcept;
     void finish_one() noexcept;
 
-    ServerUse server_;
+    /// The release of an answered request is a matter of microseconds, but can come after the final response.
+    void wait_for_release() const noexcept;
+
+    const Ref<ServerState> server_;
+    const Use use_;
+    std::mutex mutex_;
+    std::optional<ServerUse> server_use_;  ///< For as long as there is a C request.
     TRITONSERVER_InferenceRequest* request_ = nullptr;
     std::vector<Input> inputs_;
     Ref<ResponseQueue> queue_;
     std::atomic<int> outstanding_{0};
+    std::atomic<bool> answered_{false};
 };
 
 }  // namespace triton_inprocess

@@ -1,5 +1,6 @@
 #include "core/server_state.h"
 
+#include "core/request_block.h"
 #include "runtime/error.h"
 #include "runtime/function_table.h"
 
@@ -20,6 +21,7 @@ void ServerState::stop() {
     if (!phase_.compare_exchange_strong(expected, Phase::stopping)) {
         return;
     }
+    close_reusable();
     try {
         check(api().TRITONSERVER_ServerStop(server_));
     } catch (...) {
@@ -27,6 +29,23 @@ void ServerState::stop() {
         throw;
     }
     phase_.store(Phase::stopped);
+}
+
+void ServerState::add_reusable(RequestBlock* request) {
+    const std::scoped_lock guard(reusable_mutex_);
+    reusable_.insert(request);
+}
+
+void ServerState::remove_reusable(RequestBlock* request) noexcept {
+    const std::scoped_lock guard(reusable_mutex_);
+    reusable_.erase(request);
+}
+
+void ServerState::close_reusable() noexcept {
+    const std::scoped_lock guard(reusable_mutex_);
+    for (RequestBlock* const request : reusable_) {
+        request->close();
+    }
 }
 
 void ServerState::delete_server() noexcept {

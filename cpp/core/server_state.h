@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
+#include <unordered_set>
 #include <utility>
 
 #include "abi/types.h"
@@ -10,6 +12,8 @@
 #include "tensor/ref_counted.h"
 
 namespace triton_inprocess {
+
+class RequestBlock;
 
 class ServerState final : public RefCounted {
   public:
@@ -26,6 +30,10 @@ class ServerState final : public RefCounted {
     /// the exit timeout has passed (then it throws what the library says). A second stop does nothing.
     void stop();
 
+    /// Requests that live until they are dropped: a stop closes them, for Triton would wait for them.
+    void add_reusable(RequestBlock* request);
+    void remove_reusable(RequestBlock* request) noexcept;
+
     /// Calls and C objects that still need the C server.
     std::int64_t use_count() const noexcept { return uses_.load(); }
 
@@ -36,12 +44,15 @@ class ServerState final : public RefCounted {
     // `stuck`: the stop did not succeed, so Triton's threads may run for ever and the C server must stay.
     enum class Phase { running, stopping, stopped, stuck, deleted };
 
+    void close_reusable() noexcept;
     bool deletable() const noexcept { return phase_.load() == Phase::stopped && uses_.load() == 0; }
     void delete_server() noexcept;
 
     TRITONSERVER_Server* server_ = nullptr;
     std::atomic<Phase> phase_{Phase::running};
     mutable std::atomic<std::int64_t> uses_{0};
+    std::mutex reusable_mutex_;
+    std::unordered_set<RequestBlock*> reusable_;
 };
 
 /// Keeps the C server from being deleted while a call or a C object needs it.

@@ -10,10 +10,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from . import _native
+from .function_model import BACKEND_NAME
 
-__all__ = ["BACKEND_NAME", "PrivateFiles"]
-
-BACKEND_NAME = "triton_inprocess"
+__all__ = ["PrivateFiles"]
 
 _PREFIX = "triton-inprocess-server-"
 _LOCK = "lock"

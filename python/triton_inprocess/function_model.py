@@ -8,9 +8,10 @@ from typing import Any
 
 from . import _convert
 from ._native import DataType
-from ._private_files import BACKEND_NAME
 
-__all__ = ["Batching", "FunctionModel", "TensorSpec", "TensorSpecs"]
+__all__ = ["BACKEND_NAME", "Batching", "FunctionModel", "TensorSpec", "TensorSpecs"]
+
+BACKEND_NAME = "triton_inprocess"
 
 _MAXIMUM_BATCH = 2**31 - 1
 

@@ -7,10 +7,9 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import _native, _start_options, runtime
+from . import _native, runtime
 from ._lifetime import running_servers
 from ._native import MetricFormat, ModelControlMode
 from .errors import AlreadyExistsError, InvalidArgumentError, NotFoundError, TritonError, UnavailableError, UnsupportedError
@@ -18,6 +17,7 @@ from .model import Model
 from .options import Options, PathLike
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import TracebackType
 
     from ._log_forwarder import LogForwarder
@@ -77,6 +77,8 @@ class Server:
             UnsupportedError: An option was asked for that the runtime is too old for.
             UnavailableError: The server was not ready in time.
         """
+        from . import _start_options
+
         if self._native is not None or self._stopped:
             raise InvalidArgumentError("the server was started already; a stopped server is not started again")
         _start_options.check(self.options)
@@ -140,6 +142,9 @@ class Server:
         raise InvalidArgumentError("the server is not started: call start() first")
 
     def _prepare(self, native: _native.ServerOptions, repositories: list[Path], loaded: Runtime) -> None:
+        from pathlib import Path
+
+        from . import _start_options
         from ._private_files import PrivateFiles
 
         options = self.options
