@@ -24,6 +24,10 @@ class ElfFile {
         }
         segments_.resize(header_.e_phnum);
         read(header_.e_phoff, segments_.data(), segments_.size() * sizeof(Elf64_Phdr));
+        // Section headers come last in a file: where they are cut off, what is before them may still be whole.
+        if (header_.e_shoff != 0 && !within(header_.e_shoff, std::uint64_t{header_.e_shnum} * header_.e_shentsize)) {
+            refuse("it is truncated");
+        }
         for (const Elf64_Phdr& segment : segments_) {
             if (segment.p_type == PT_LOAD && !within(segment.p_offset, segment.p_filesz)) {
                 refuse("it is truncated");

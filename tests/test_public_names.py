@@ -1,0 +1,314 @@
+"""The names, parameters and defaults that users' existing code relies on."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import inspect
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import triton_inprocess as ti
+from conftest import StartServer, add_echo, write_identity
+
+NAMES = """
+    Server Options Model InferenceRequest InferenceResponse Tensor MemoryBuffer RateLimiterResource
+    ModelLoadDeviceLimit DataType MemoryType InstanceGroupKind LogFormat LogLevel MetricFormat MetricKind
+    ModelBatchFlag ModelControlMode ModelTxnPropertyFlag RateLimitMode TritonError UnknownError InternalError
+    NotFoundError InvalidArgumentError UnavailableError UnsupportedError AlreadyExistsError CancelledError
+    TensorSpec Batching runtime
+""".split()
+
+ERRORS = """
+    UnknownError InternalError NotFoundError InvalidArgumentError UnavailableError UnsupportedError
+    AlreadyExistsError CancelledError
+""".split()
+
+OPTIONS: dict[str, Any] = {
+    "model_repository": [],
+    "server_id": "triton",
+    "model_control_mode": None,
+    "startup_models": [],
+    "strict_model_config": False,
+    "rate_limiter_mode": ti.RateLimitMode.OFF,
+    "rate_limiter_resources": [],
+    "pinned_memory_pool_size": 1 << 28,
+    "cuda_memory_pool_sizes": {},
+    "cache_config": {},
+    "cache_directory": None,
+    "min_supported_compute_capability": 6.0,
+    "exit_on_error": True,
+    "strict_readiness": True,
+    "exit_timeout": 30,
+    "buffer_manager_thread_count": 0,
+    "model_load_thread_count": 4,
+    "model_load_retry_count": 0,
+    "model_namespacing": False,
+    "enable_peer_access": True,
+    "log_file": None,
+    "log_info": False,
+    "log_warn": False,
+    "log_error": False,
+    "log_format": ti.LogFormat.DEFAULT,
+    "log_verbose": 0,
+    "log_callback": None,
+    "metrics": True,
+    "gpu_metrics": True,
+    "cpu_metrics": True,
+    "metrics_interval": 2000,
+    "backend_directory": None,
+    "repo_agent_directory": None,
+    "model_load_device_limits": [],
+    "backend_configuration": {},
+    "host_policies": {},
+    "metrics_configuration": {},
+}
+
+NO_DEFAULT = inspect.Parameter.empty
+
+SIGNATURES: dict[str, list[tuple[str, Any]]] = {
+    "Server": [("options", None), ("options_fields", NO_DEFAULT)],
+    "Server.start": [("self", NO_DEFAULT), ("wait_until_ready", False), ("polling_interval", 0.1), ("timeout", None)],
+    "Server.stop": [("self", NO_DEFAULT)],
+    "Server.live": [("self", NO_DEFAULT)],
+    "Server.ready": [("self", NO_DEFAULT)],
+    "Server.metadata": [("self", NO_DEFAULT)],
+    "Server.metrics": [("self", NO_DEFAULT), ("format", ti.MetricFormat.PROMETHEUS)],
+    "Server.model": [("self", NO_DEFAULT), ("name", NO_DEFAULT), ("version", -1)],
+    "Server.models": [("self", NO_DEFAULT), ("exclude_not_ready", False)],
+    "Server.load": [("self", NO_DEFAULT), ("name", NO_DEFAULT), ("parameters", None)],
+    "Server.unload": [
+        ("self", NO_DEFAULT),
+        ("model", NO_DEFAULT),
+        ("unload_dependents", False),
+        ("wait_until_unloaded", False),
+        ("polling_interval", 0.1),
+        ("timeout", None),
+    ],
+    "Server.register_model_repository": [("self", NO_DEFAULT), ("path", NO_DEFAULT), ("name_mapping", None)],
+    "Server.unregister_model_repository": [("self", NO_DEFAULT), ("path", NO_DEFAULT)],
+    "Server.poll_model_repository": [("self", NO_DEFAULT)],
+    "Server.remove_model": [("self", NO_DEFAULT), ("name", NO_DEFAULT)],
+    "Model.create_request": [("self", NO_DEFAULT), ("fields", NO_DEFAULT)],
+    "Model.infer": [
+        ("self", NO_DEFAULT),
+        ("inference_request", None),
+        ("raise_on_error", True),
+        ("fields", NO_DEFAULT),
+    ],
+    "Model.async_infer": [
+        ("self", NO_DEFAULT),
+        ("inference_request", None),
+        ("raise_on_error", True),
+        ("fields", NO_DEFAULT),
+    ],
+    "Model.metadata": [("self", NO_DEFAULT)],
+    "Model.ready": [("self", NO_DEFAULT)],
+    "Model.batch_properties": [("self", NO_DEFAULT)],
+    "Model.transaction_properties": [("self", NO_DEFAULT)],
+    "Model.statistics": [("self", NO_DEFAULT)],
+    "Model.config": [("self", NO_DEFAULT), ("config_version", 1)],
+}
+
+# In this order; requested_outputs is this project's own.
+REQUEST_FIELDS: dict[str, Any] = {
+    "model": dataclasses.MISSING,
+    "request_id": None,
+    "flags": 0,
+    "correlation_id": None,
+    "priority": 0,
+    "timeout": 0,
+    "inputs": {},
+    "parameters": {},
+    "output_memory_type": None,
+    "response_queue": None,
+    "requested_outputs": None,
+}
+
+
+def defaults(dataclass: type) -> dict[str, Any]:
+    return {
+        field.name: field.default_factory() if field.default_factory is not dataclasses.MISSING else field.default
+        for field in dataclasses.fields(dataclass)
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_package_has_the_name_and_exports_it(name: str) -> None:
+    assert hasattr(ti, name)
+    assert name in ti.__all__
+
+
+def test_everything_exported_exists() -> None:
+    assert sorted(set(ti.__all__)) == sorted(ti.__all__)
+    for name in ti.__all__:
+        assert hasattr(ti, name)
+
+
+def test_the_version_is_a_version() -> None:
+    assert all(part.isdecimal() for part in ti.__version__.split("."))
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_are_triton_errors(name: str) -> None:
+    error = getattr(ti, name)
+    assert issubclass(error, ti.TritonError)
+    assert error is not ti.TritonError
+
+
+def test_errors_are_also_the_builtin_that_fits() -> None:
+    assert issubclass(ti.InvalidArgumentError, ValueError)
+    assert issubclass(ti.NotFoundError, LookupError)
+
+
+def test_options_have_the_fields_defaults_and_order() -> None:
+    assert list(defaults(ti.Options).items()) == list(OPTIONS.items())
+
+
+def test_options_share_no_default_object() -> None:
+    ti.Options().startup_models.append("changed")
+    assert ti.Options().startup_models == []
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_signatures(name: str) -> None:
+    target = ti
+    for part in name.split("."):
+        target = getattr(target, part)
+    parameters = inspect.signature(target).parameters  # type: ignore[arg-type]
+    assert [(each.name, each.default) for each in parameters.values()] == SIGNATURES[name]
+
+
+def test_add_model_takes_the_function_and_then_only_keywords() -> None:
+    parameters = inspect.signature(ti.Server.add_model).parameters
+    keywords = {each.name: each.default for each in parameters.values() if each.kind is each.KEYWORD_ONLY}
+    assert keywords == {
+        "name": NO_DEFAULT,
+        "inputs": NO_DEFAULT,
+        "outputs": NO_DEFAULT,
+        "max_batch_size": 0,
+        "batching": None,
+        "instances": 1,
+        "version": 1,
+    }
+    assert list(parameters)[:2] == ["self", "fn"]
+
+
+def test_requests_have_the_fields_defaults_and_order() -> None:
+    assert list(defaults(ti.InferenceRequest).items()) == list(REQUEST_FIELDS.items())
+
+
+def test_resources_and_limits_take_their_fields_in_order() -> None:
+    assert [field.name for field in dataclasses.fields(ti.RateLimiterResource)] == ["name", "count", "device"]
+    assert [field.name for field in dataclasses.fields(ti.ModelLoadDeviceLimit)] == ["kind", "device", "fraction"]
+
+
+def test_specifications_take_their_fields_in_order() -> None:
+    spec = ti.TensorSpec("x", ti.DataType.FP32, (2, -1))
+    assert (spec.name, spec.data_type, spec.shape) == ("x", ti.DataType.FP32, (2, -1))
+    batching = ti.Batching(500, [8])
+    assert (batching.max_queue_delay_us, list(batching.preferred_sizes)) == (500, [8])
+
+
+def test_a_memory_buffer_takes_its_fields_in_order() -> None:
+    array = np.arange(3, dtype=np.int16)
+    buffer = ti.MemoryBuffer(array.ctypes.data, ti.MemoryType.CPU, 0, array.nbytes, array)
+    tensor = ti.Tensor(ti.DataType.INT16, (3,), buffer)
+    assert (buffer.data_ptr, buffer.memory_type, buffer.memory_type_id, buffer.size) == (
+        array.ctypes.data,
+        ti.MemoryType.CPU,
+        0,
+        6,
+    )
+    assert (tensor.data_type, tensor.shape, tensor.memory_buffer.data_ptr) == (
+        ti.DataType.INT16,
+        (3,),
+        array.ctypes.data,
+    )
+
+
+def test_buffers_and_tensors_take_their_fields_by_name() -> None:
+    array = np.arange(3, dtype=np.int16)
+    buffer = ti.MemoryBuffer(
+        data_ptr=array.ctypes.data, memory_type=ti.MemoryType.CPU, memory_type_id=0, size=array.nbytes, owner=array
+    )
+    tensor = ti.Tensor(data_type=ti.DataType.INT16, shape=[3], memory_buffer=buffer)
+    assert tensor.numpy().tolist() == [0, 1, 2]
+
+
+def test_a_tensor_has_its_attributes(server: ti.Server) -> None:
+    (response,) = add_echo(server).infer(inputs={"x": np.ones(3, np.float32)})
+    tensor = response.outputs["y"]
+    assert isinstance(tensor, ti.Tensor)
+    assert (tensor.data_type, tensor.shape, tensor.size) == (ti.DataType.FP32, (3,), 12)
+    assert (tensor.memory_type, tensor.memory_type_id) == (ti.MemoryType.CPU, 0)
+    assert tensor.data_ptr == tensor.numpy().ctypes.data
+    assert tensor.__dlpack_device__() == (1, 0)
+
+
+def test_a_response_has_its_attributes(server: ti.Server) -> None:
+    model = add_echo(server)
+    (response,) = model.infer(inputs={"x": np.ones(3, np.float32)}, request_id="one")
+    assert isinstance(response, ti.InferenceResponse)
+    assert response.model is model
+    assert (response.request_id, response.parameters, response.error, response.final) == ("one", {}, None, True)
+    assert list(response.outputs) == ["y"]
+
+
+def test_iterators_can_be_cancelled(server: ti.Server) -> None:
+    model = add_echo(server)
+    iterator = model.infer(inputs={"x": np.ones(3, np.float32)})
+    assert isinstance(iterator, ti.ResponseIterator)
+    list(iterator)
+    iterator.cancel()
+
+    async def use() -> None:
+        responses = model.async_infer(inputs={"x": np.ones(3, np.float32)})
+        assert isinstance(responses, ti.AsyncResponseIterator)
+        async for _ in responses:
+            pass
+        responses.cancel()
+
+    asyncio.run(use())
+
+
+def test_a_model_has_its_attributes(server: ti.Server) -> None:
+    add_echo(server)
+    model = server.models()["echo", 1]
+    assert isinstance(model, ti.Model)
+    assert (model.name, model.version, model.state) == ("echo", 1, "READY")
+    assert not model.reason
+
+
+def test_models_are_keyed_by_name_and_by_name_and_version(start_identity: StartServer, repository: Path) -> None:
+    write_identity(repository, versions=(1, 3), more="version_policy { all {} }")
+    models = start_identity().models()
+    assert set(models) == {"identity", ("identity", 1), ("identity", 3)}
+
+
+def test_the_server_answers_with_its_objects(server: ti.Server) -> None:
+    assert server.options == ti.Options()
+    assert isinstance(server._ptr(), int)
+    assert server._ptr() != 0
+    assert server.start.__self__ is server
+    assert isinstance(server.metadata(), dict)
+    assert isinstance(server.metrics(), str)
+    assert isinstance(server.metrics(ti.MetricFormat.PROMETHEUS), str)
+
+
+def test_start_returns_the_server() -> None:
+    server = ti.Server()
+    try:
+        assert server.start(True, 0.01, 10) is server
+        assert server.ready()
+    finally:
+        server.stop()
+
+
+def test_the_runtime_has_its_attributes(runtime: ti.runtime.Runtime) -> None:
+    assert runtime.path.is_file()
+    assert runtime.api_version[0] == 1
+    assert all(directory.is_dir() for directory in runtime.backend_directories)
+    assert isinstance(runtime.missing_functions, tuple)
