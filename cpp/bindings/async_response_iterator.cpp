@@ -2,29 +2,12 @@
 
 #include "bindings/errors.h"
 #include "bindings/event_loop_hub.h"
+#include "bindings/garbage_collection.h"
 
 namespace nb = nanobind;
 
 namespace triton_inprocess {
 namespace {
-
-int traverse(PyObject* self, visitproc visit, void* arg) {
-    Py_VISIT(Py_TYPE(self));
-    if (nb::inst_ready(self)) {
-        const auto* const iterator = nb::inst_ptr<AsyncResponseIterator>(self);
-        Py_VISIT(iterator->request().model.ptr());
-        Py_VISIT(iterator->future().ptr());
-    }
-    return 0;
-}
-
-int clear(PyObject* self) {
-    nb::inst_ptr<AsyncResponseIterator>(self)->clear();
-    return 0;
-}
-
-PyType_Slot slots[] = {
-    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)}, {0, nullptr}};
 
 /// (loop, hub) of the running event loop.
 nb::tuple running_loop() {
@@ -76,13 +59,14 @@ bool AsyncResponseIterator::complete() noexcept {
     return true;
 }
 
-void AsyncResponseIterator::clear() noexcept {
+void AsyncResponseIterator::let_go() noexcept {
     future_.reset();
     request_.model.reset();
 }
 
 void register_async_response_iterator(nb::module_& module) {
-    nb::class_<AsyncResponseIterator>(module, "AsyncResponseIterator", nb::type_slots(slots),
+    nb::class_<AsyncResponseIterator>(module, "AsyncResponseIterator",
+                                      nb::type_slots(garbage_collection_slots<AsyncResponseIterator>()),
                                       "The responses to one request, in their order, for `async for`.")
         .def(
             "__aiter__", [](nb::handle self) { return nb::borrow(self); },

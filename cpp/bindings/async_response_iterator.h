@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <array>
 #include <utility>
 
 #include "bindings/pending_request.h"
@@ -22,9 +23,8 @@ class AsyncResponseIterator {
     bool complete() noexcept;
 
     const Ref<ResponseQueue>& queue() const noexcept { return request_.queue; }
-    const PendingRequest& request() const noexcept { return request_; }
-    const nanobind::object& future() const noexcept { return future_; }
-    void clear() noexcept;
+    std::array<PyObject*, 2> held() const noexcept { return {request_.model.ptr(), future_.ptr()}; }
+    void let_go() noexcept;
 
   private:
     PendingRequest request_;

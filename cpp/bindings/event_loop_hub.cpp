@@ -3,33 +3,12 @@
 #include <utility>
 
 #include "bindings/async_response_iterator.h"
+#include "bindings/garbage_collection.h"
 #include "bindings/gil.h"
 
 namespace nb = nanobind;
 
 namespace triton_inprocess {
-namespace {
-
-int traverse(PyObject* self, visitproc visit, void* arg) {
-    Py_VISIT(Py_TYPE(self));
-    if (nb::inst_ready(self)) {
-        for (const auto& [iterator, object] : nb::inst_ptr<EventLoopHub>(self)->waiting()) {
-            Py_VISIT(object.ptr());
-        }
-    }
-    return 0;
-}
-
-int clear(PyObject* self) {
-    nb::inst_ptr<EventLoopHub>(self)->clear();
-    return 0;
-}
-
-PyType_Slot slots[] = {
-    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)}, {0, nullptr}};
-
-}  // namespace
-
 void EventLoopHub::drain() {
     for (const Ref<ResponseQueue>& queue : hub_->take()) {
         auto found = waiting_.find(static_cast<AsyncResponseIterator*>(queue->waiter()));
@@ -55,7 +34,7 @@ bool EventLoopHub::wait_for(AsyncResponseIterator& iterator, nb::object self) {
 }
 
 void register_event_loop_hub(nb::module_& module) {
-    nb::class_<EventLoopHub>(module, "EventLoopHub", nb::type_slots(slots),
+    nb::class_<EventLoopHub>(module, "EventLoopHub", nb::type_slots(garbage_collection_slots<EventLoopHub>()),
                              "Wakes one event loop through one file descriptor.")
         .def(nb::init<>())
         .def("fileno", &EventLoopHub::fileno)

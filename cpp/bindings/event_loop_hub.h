@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include <unordered_map>
+#include <vector>
 
 #include "core/completion_hub.h"
 
@@ -22,8 +23,15 @@ class EventLoopHub {
     /// already.
     bool wait_for(AsyncResponseIterator& iterator, nanobind::object self);
 
-    const std::unordered_map<AsyncResponseIterator*, nanobind::object>& waiting() const noexcept { return waiting_; }
-    void clear() noexcept { waiting_.clear(); }
+    std::vector<PyObject*> held() const {
+        std::vector<PyObject*> objects;
+        objects.reserve(waiting_.size());
+        for (const auto& [iterator, object] : waiting_) {
+            objects.push_back(object.ptr());
+        }
+        return objects;
+    }
+    void let_go() noexcept { waiting_.clear(); }
 
   private:
     Ref<CompletionHub> hub_ = make_ref<CompletionHub>();

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "bindings/errors.h"
+#include "bindings/garbage_collection.h"
 
 namespace nb = nanobind;
 
@@ -57,7 +58,7 @@ nb::object make_response(std::unique_ptr<InferenceResponse> response, nb::object
 
 void register_inference_response(nb::module_& module) {
     nb::class_<BoundResponse>(
-        module, "InferenceResponse",
+        module, "InferenceResponse", nb::type_slots(garbage_collection_slots<BoundResponse>()),
         "One response of a model. It holds nothing of Triton: it may outlive request and server.")
         .def_prop_ro(
             "model", [](const BoundResponse& self) { return self.model; },

@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <array>
 #include <memory>
 
 #include "core/inference_response.h"
@@ -13,6 +14,12 @@ struct BoundResponse {
     std::unique_ptr<InferenceResponse> response;
     nanobind::object model;
     nanobind::object outputs;  ///< The dict, made when it is first asked for.
+
+    std::array<PyObject*, 2> held() const noexcept { return {model.ptr(), outputs.ptr()}; }
+    void let_go() noexcept {
+        model.reset();
+        outputs.reset();
+    }
 };
 
 /// `model` is the Model object that the request was sent through.

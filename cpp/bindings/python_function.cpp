@@ -4,12 +4,14 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "backend/function_registry.h"
+#include "bindings/garbage_collection.h"
 
 namespace nb = nanobind;
 
@@ -49,7 +51,8 @@ class FunctionOwner {
         callable_.reset();
     }
 
-    const nb::object& callable() const noexcept { return callable_; }
+    std::array<PyObject*, 1> held() const noexcept { return {callable_.ptr()}; }
+    void let_go() noexcept { close(); }
 
   private:
     nb::object callable_;
@@ -57,27 +60,11 @@ class FunctionOwner {
     Ref<PythonFunction> function_;
 };
 
-int traverse(PyObject* self, visitproc visit, void* arg) {
-    Py_VISIT(Py_TYPE(self));
-    if (nb::inst_ready(self)) {
-        Py_VISIT(nb::inst_ptr<FunctionOwner>(self)->callable().ptr());
-    }
-    return 0;
-}
-
-int clear(PyObject* self) {
-    nb::inst_ptr<FunctionOwner>(self)->close();
-    return 0;
-}
-
-PyType_Slot slots[] = {
-    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)}, {0, nullptr}};
-
 }  // namespace
 
 void register_python_function(nb::module_& module) {
     using namespace nb::literals;
-    nb::class_<FunctionOwner>(module, "PythonFunction", nb::type_slots(slots),
+    nb::class_<FunctionOwner>(module, "PythonFunction", nb::type_slots(garbage_collection_slots<FunctionOwner>()),
                               "A Python function that serves as the model in the folder `directory`.")
         .def(nb::init<nb::object, std::string, const std::string&, const std::vector<SpecTuple>&,
                       const std::vector<SpecTuple>&, bool>(),

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "bindings/garbage_collection.h"
 #include "bindings/gil.h"
 
 namespace nb = nanobind;
@@ -44,6 +45,7 @@ nb::object ResponseIterator::next() {
 
 void register_response_iterator(nb::module_& module) {
     nb::class_<ResponseIterator>(module, "ResponseIterator",
+                                 nb::type_slots(garbage_collection_slots<ResponseIterator>()),
                                  "The responses to one request, in their order. Waiting releases the GIL and can be "
                                  "interrupted by Ctrl-C.")
         .def(

@@ -3,6 +3,9 @@
 
 #include <nanobind/nanobind.h>
 
+#include <array>
+#include <utility>
+
 #include "bindings/pending_request.h"
 
 namespace triton_inprocess {
@@ -14,6 +17,9 @@ class ResponseIterator {
     /// Waits with the GIL released, and still answers Ctrl-C.
     nanobind::object next();
     void cancel() { request_.cancel(); }
+
+    std::array<PyObject*, 1> held() const noexcept { return {request_.model.ptr()}; }
+    void let_go() noexcept { request_.model.reset(); }
 
   private:
     PendingRequest request_;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -228,6 +229,9 @@ class Server:
             if all(entry.get("state", "UNAVAILABLE") == "UNAVAILABLE" for entry in _index(native, 0)):
                 return
             time.sleep(_UNLOAD_POLL)
+        # The time is used up: the library need not wait for as long again, if it can be told so.
+        with contextlib.suppress(UnsupportedError):
+            native.set_exit_timeout(0)
 
     @staticmethod
     def _wait_for(condition: Callable[[], bool], interval: float, timeout: float | None, what: str) -> None:
