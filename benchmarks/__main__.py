@@ -49,9 +49,7 @@ def _parse_arguments() -> argparse.Namespace:
     )
     pinning = parser.add_mutually_exclusive_group()
     pinning.add_argument("--pin", type=int, default=0, metavar="CORE", help="the core that both sides run on (0)")
-    pinning.add_argument(
-        "--no-pin", action="store_const", dest="pin", const=None, help="leave the cores to the system"
-    )
+    pinning.add_argument("--no-pin", action="store_const", dest="pin", const=None, help="leave the cores to the system")
     return parser.parse_args()
 
 

@@ -84,7 +84,5 @@ def _cell(results: Results, subject: str, measurement: Measurement) -> str:
 
 
 def _lines(summary: Summary, digits: int) -> tuple[str, str]:
-    median, minimum, maximum = (
-        f"{value:,.{digits}f}" for value in (summary.median, summary.minimum, summary.maximum)
-    )
+    median, minimum, maximum = (f"{value:,.{digits}f}" for value in (summary.median, summary.minimum, summary.maximum))
     return median, f"({minimum}-{maximum})"

@@ -43,9 +43,7 @@ class Results:
     def ratio(self, subject: str, measurement: Measurement) -> Summary:
         """One subject's value in terms of the floor's of the same repetition, measured just before."""
         floor = self.values[self.floor, measurement]
-        return Summary.of(
-            [value / base for value, base in zip(self.values[subject, measurement], floor, strict=True)]
-        )
+        return Summary.of([value / base for value, base in zip(self.values[subject, measurement], floor, strict=True)])
 
 
 def measure(

@@ -14,11 +14,17 @@ import pytest
 import triton_inprocess as ti
 
 ROOT = Path(__file__).resolve().parent.parent
-NAMES = re.findall(r"^TRITON_FUNCTION\(\w+, (\w+),", (ROOT / "cpp" / "abi" / "functions.def").read_text(), re.MULTILINE)
+NAMES = re.findall(
+    r"^TRITON_FUNCTION\(\w+, (\w+),", (ROOT / "cpp" / "abi" / "functions.def").read_text(), re.MULTILINE
+)
 
 
 def make_library(
-    folder: Path, *, version: tuple[int, int] = (1, 34), without: tuple[str, ...] = (), name: str = "libtritonserver.so"
+    folder: Path,
+    *,
+    version: tuple[int, int] = (1, 34),
+    without: tuple[str, ...] = (),
+    name: str = "libtritonserver.so",
 ) -> Path:
     """A library that exports Triton's names; its functions do nothing, but errors and the version are real."""
     source = f"""

@@ -33,7 +33,8 @@ def commands(fix: bool) -> list[list[str]]:
         [tool("ruff"), "format", *([] if fix else ["--check"]), *PYTHON_FOLDERS],
         [*mypy, "-p", "triton_inprocess"],
         [*mypy, "stubs/triton_inprocess/_native.pyi"],
-        [*mypy, "tools", "-p", "benchmarks"],
+        [*mypy, *(str(file) for file in sorted((ROOT / "tools").glob("*.py")))],
+        [*mypy, "-p", "benchmarks"],
         [tool("pyright"), "--pythonpath", sys.executable],
         *clang_tidy(),
     ]

@@ -52,8 +52,8 @@ void Inference::submit() {
     TRITONSERVER_InferenceRequest* raw = nullptr;
     check(api().TRITONSERVER_InferenceRequestNew(&raw, server_.get(), server_.model_name().c_str(), -1));
     Request request(raw);
-    check(api().TRITONSERVER_InferenceRequestAddInput(raw, "INPUT0", TRITONSERVER_TYPE_FP32, shape.data(),
-                                                      shape.size()));
+    check(
+        api().TRITONSERVER_InferenceRequestAddInput(raw, "INPUT0", TRITONSERVER_TYPE_FP32, shape.data(), shape.size()));
     check(api().TRITONSERVER_InferenceRequestAppendInputData(raw, "INPUT0", input_.data(), sizeof(input_),
                                                              TRITONSERVER_MEMORY_CPU, 0));
     check(api().TRITONSERVER_InferenceRequestSetReleaseCallback(raw, &on_release, nullptr));
@@ -80,8 +80,8 @@ void Inference::read_and_delete(TRITONSERVER_InferenceResponse* raw) const {
     TRITONSERVER_MemoryType memory_type = TRITONSERVER_MEMORY_CPU;
     std::int64_t memory_type_id = 0;
     void* userp = nullptr;
-    check(api().TRITONSERVER_InferenceResponseOutput(raw, 0, &name, &data_type, &output_shape, &dimension_count,
-                                                     &base, &byte_size, &memory_type, &memory_type_id, &userp));
+    check(api().TRITONSERVER_InferenceResponseOutput(raw, 0, &name, &data_type, &output_shape, &dimension_count, &base,
+                                                     &byte_size, &memory_type, &memory_type_id, &userp));
     if (byte_size != sizeof(input_) || std::memcmp(base, input_.data(), byte_size) != 0) {
         throw Error(TRITONSERVER_ERROR_INTERNAL, "output '" + std::string(name) + "' differs from the input");
     }

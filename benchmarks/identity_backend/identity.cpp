@@ -122,9 +122,8 @@ class Input {
             check(TRITONBACKEND_InputBuffer(input_, index, &source, &size, &memory_type, &memory_type_id));
             expect_host_memory(name_, memory_type);
             if (size > byte_size_ - copied) {
-                throw Failure(TRITONSERVER_ERROR_INTERNAL, "the buffers of input '" + name_ +
-                                                               "' hold more than its " + std::to_string(byte_size_) +
-                                                               " bytes");
+                throw Failure(TRITONSERVER_ERROR_INTERNAL, "the buffers of input '" + name_ + "' hold more than its " +
+                                                               std::to_string(byte_size_) + " bytes");
             }
             if (size > 0) {  // memcpy must not see the null pointer of an empty buffer
                 std::memcpy(target + copied, source, size);
@@ -255,8 +254,8 @@ void execute_one(TRITONBACKEND_ModelInstance* instance, TRITONBACKEND_Request* r
     log_and_delete(guarded(
         [&] { success = settings.decoupled ? answer_stream(request, settings) : answer_once(request, settings); }));
     const std::uint64_t compute_end = now();
-    log_and_delete(TRITONBACKEND_ModelInstanceReportStatistics(instance, request, success, execute_start,
-                                                               compute_start, compute_end, compute_end));
+    log_and_delete(TRITONBACKEND_ModelInstanceReportStatistics(instance, request, success, execute_start, compute_start,
+                                                               compute_end, compute_end));
     log_and_delete(TRITONBACKEND_RequestRelease(request, TRITONSERVER_REQUEST_RELEASE_ALL));
 }
 
@@ -273,8 +272,8 @@ void execute(TRITONBACKEND_ModelInstance* instance, TRITONBACKEND_Request** requ
         execute_one(instance, requests[index], settings, execute_start);
     }
     const std::uint64_t compute_end = now();
-    log_and_delete(TRITONBACKEND_ModelInstanceReportBatchStatistics(instance, batch_size, execute_start,
-                                                                    compute_start, compute_end, compute_end));
+    log_and_delete(TRITONBACKEND_ModelInstanceReportBatchStatistics(instance, batch_size, execute_start, compute_start,
+                                                                    compute_end, compute_end));
 }
 
 }  // namespace

@@ -22,9 +22,9 @@ std::optional<std::uint32_t> number_parameter(const Json& configuration, const s
     std::uint32_t number = 0;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (failure != std::errc() || end != text.data() + text.size() || number > largest) {
-        throw Failure(TRITONSERVER_ERROR_INVALID_ARG, "parameter '" + name + "' is '" + text +
-                                                          "'; expected a whole number from 0 to " +
-                                                          std::to_string(largest));
+        throw Failure(
+            TRITONSERVER_ERROR_INVALID_ARG,
+            "parameter '" + name + "' is '" + text + "'; expected a whole number from 0 to " + std::to_string(largest));
     }
     return number;
 }

@@ -198,13 +198,15 @@ using TRITONSERVER_ResponseAllocatorStartFn_t = TRITONSERVER_Error* (*)(TRITONSE
 using TRITONSERVER_InferenceTraceActivityFn_t = void (*)(TRITONSERVER_InferenceTrace* trace,
                                                          TRITONSERVER_InferenceTraceActivity activity,
                                                          uint64_t timestamp_ns, void* userp);
-using TRITONSERVER_InferenceTraceTensorActivityFn_t =
-    void (*)(TRITONSERVER_InferenceTrace* trace, TRITONSERVER_InferenceTraceActivity activity, const char* name,
-             TRITONSERVER_DataType datatype, const void* base, size_t byte_size, const int64_t* shape,
-             uint64_t dim_count, TRITONSERVER_MemoryType memory_type, int64_t memory_type_id, void* userp);
+using TRITONSERVER_InferenceTraceTensorActivityFn_t = void (*)(TRITONSERVER_InferenceTrace* trace,
+                                                               TRITONSERVER_InferenceTraceActivity activity,
+                                                               const char* name, TRITONSERVER_DataType datatype,
+                                                               const void* base, size_t byte_size, const int64_t* shape,
+                                                               uint64_t dim_count, TRITONSERVER_MemoryType memory_type,
+                                                               int64_t memory_type_id, void* userp);
 using TRITONSERVER_InferenceTraceReleaseFn_t = void (*)(TRITONSERVER_InferenceTrace* trace, void* userp);
-using TRITONSERVER_InferenceRequestReleaseFn_t = void (*)(TRITONSERVER_InferenceRequest* request,
-                                                          const uint32_t flags, void* userp);
+using TRITONSERVER_InferenceRequestReleaseFn_t = void (*)(TRITONSERVER_InferenceRequest* request, const uint32_t flags,
+                                                          void* userp);
 using TRITONSERVER_InferenceResponseCompleteFn_t = void (*)(TRITONSERVER_InferenceResponse* response,
                                                             const uint32_t flags, void* userp);
 // NOLINTEND

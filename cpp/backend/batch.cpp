@@ -106,8 +106,7 @@ class Batch {
         }
         if (succeeded_) {
             ignore(api().TRITONBACKEND_ModelInstanceReportBatchStatistics(
-                instance_, static_cast<std::uint64_t>(total_rows_), started_, compute_started_, compute_ended_,
-                ended));
+                instance_, static_cast<std::uint64_t>(total_rows_), started_, compute_started_, compute_ended_, ended));
         }
         for (Answer& answer : answers) {
             send(answer);
@@ -176,9 +175,8 @@ class Batch {
         const std::vector<std::string_view> views = decode_bytes(data, byte_size, elements);
         const auto offset = [&](std::size_t element) {
             // An element begins where its length does.
-            return element == elements
-                       ? byte_size
-                       : static_cast<std::size_t>(views[element].data() - data) - sizeof(std::uint32_t);
+            return element == elements ? byte_size
+                                       : static_cast<std::size_t>(views[element].data() - data) - sizeof(std::uint32_t);
         };
         const std::size_t begin = offset(first * row_elements);
         return {data + begin, offset((first + count) * row_elements) - begin};

@@ -66,9 +66,8 @@ TRITON_INPROCESS_EXPORT TRITONSERVER_Error* TRITONBACKEND_ModelInitialize(TRITON
 }
 
 TRITON_INPROCESS_EXPORT TRITONSERVER_Error* TRITONBACKEND_ModelFinalize(TRITONBACKEND_Model* model) {
-    return triton_inprocess::guarded([&] {
-        triton_inprocess::Ref<triton_inprocess::PythonFunction>::adopt(triton_inprocess::function_of(model));
-    });
+    return triton_inprocess::guarded(
+        [&] { triton_inprocess::Ref<triton_inprocess::PythonFunction>::adopt(triton_inprocess::function_of(model)); });
 }
 
 TRITON_INPROCESS_EXPORT TRITONSERVER_Error* TRITONBACKEND_ModelInstanceExecute(TRITONBACKEND_ModelInstance* instance,

@@ -11,7 +11,6 @@ namespace triton_inprocess {
 
 /// Calls the function with the inputs as read-only arrays, by name, and returns its outputs in the order of their
 /// declaration. `rows` is the size of the batch. An exception of the function comes out as the Error it means.
-std::vector<Tensor> call_function(const PythonFunction& function, const std::vector<Tensor>& inputs,
-                                  std::int64_t rows);
+std::vector<Tensor> call_function(const PythonFunction& function, const std::vector<Tensor>& inputs, std::int64_t rows);
 
 }  // namespace triton_inprocess

@@ -24,8 +24,7 @@ class BufferSlice final : public Buffer {
 
 Ref<Buffer> share(TRITONBACKEND_Request* request, const RequestInput::Piece& piece) {
     // The backend's request is the server's C request.
-    const Ref<RequestBlock> block =
-        RequestBlock::find(reinterpret_cast<const TRITONSERVER_InferenceRequest*>(request));
+    const Ref<RequestBlock> block = RequestBlock::find(reinterpret_cast<const TRITONSERVER_InferenceRequest*>(request));
     if (!block) {
         return nullptr;
     }

@@ -72,8 +72,7 @@ void register_async_response_iterator(nb::module_& module) {
             "__aiter__", [](nb::handle self) { return nb::borrow(self); },
             nb::sig("def __aiter__(self) -> AsyncResponseIterator"))
         .def(
-            "__anext__",
-            [](nb::handle self) { return nb::cast<AsyncResponseIterator&>(self).next(nb::borrow(self)); },
+            "__anext__", [](nb::handle self) { return nb::cast<AsyncResponseIterator&>(self).next(nb::borrow(self)); },
             nb::sig("def __anext__(self) -> asyncio.Future[InferenceResponse]"),
             "A future for the next response. It raises the response's error as a TritonError, unless "
             "raise_on_error=False "

@@ -59,18 +59,16 @@ void register_infer(nb::module_& module) {
                nb::sig("def infer(server: Server, model: triton_inprocess.model.Model, name: str, version: int, "
                        "raise_on_error: bool, fields: dict[str, Any]) -> ResponseIterator"),
                "Send a request with the given fields; the iterator waits in a thread.");
-    module.def(
-        "async_infer", &infer<AsyncResponseIterator>, "server"_a, "model"_a, "name"_a, "version"_a,
-        "raise_on_error"_a, "fields"_a,
-        nb::sig("def async_infer(server: Server, model: triton_inprocess.model.Model, name: str, version: int, "
-                "raise_on_error: bool, fields: dict[str, Any]) -> AsyncResponseIterator"),
-        "Send a request with the given fields; the iterator waits in an event loop.");
-    module.def(
-        "infer_twice", &infer_twice<ResponseIterator>, "server"_a, "model"_a, "name"_a, "version"_a,
-        "raise_on_error"_a, "fields"_a,
-        nb::sig("def infer_twice(server: Server, model: triton_inprocess.model.Model, name: str, version: int, "
-                "raise_on_error: bool, fields: dict[str, Any]) -> tuple[ResponseIterator, ResponseIterator]"),
-        "As infer, but with two iterators over the same responses; the second raises no errors.");
+    module.def("async_infer", &infer<AsyncResponseIterator>, "server"_a, "model"_a, "name"_a, "version"_a,
+               "raise_on_error"_a, "fields"_a,
+               nb::sig("def async_infer(server: Server, model: triton_inprocess.model.Model, name: str, version: int, "
+                       "raise_on_error: bool, fields: dict[str, Any]) -> AsyncResponseIterator"),
+               "Send a request with the given fields; the iterator waits in an event loop.");
+    module.def("infer_twice", &infer_twice<ResponseIterator>, "server"_a, "model"_a, "name"_a, "version"_a,
+               "raise_on_error"_a, "fields"_a,
+               nb::sig("def infer_twice(server: Server, model: triton_inprocess.model.Model, name: str, version: int, "
+                       "raise_on_error: bool, fields: dict[str, Any]) -> tuple[ResponseIterator, ResponseIterator]"),
+               "As infer, but with two iterators over the same responses; the second raises no errors.");
     module.def(
         "async_infer_twice", &infer_twice<AsyncResponseIterator>, "server"_a, "model"_a, "name"_a, "version"_a,
         "raise_on_error"_a, "fields"_a,

@@ -57,13 +57,11 @@ nb::object make_response(std::unique_ptr<InferenceResponse> response, nb::object
 }
 
 void register_inference_response(nb::module_& module) {
-    nb::class_<BoundResponse>(
-        module, "InferenceResponse", nb::type_slots(garbage_collection_slots<BoundResponse>()),
-        "One response of a model. It holds nothing of Triton: it may outlive request and server.")
+    nb::class_<BoundResponse>(module, "InferenceResponse", nb::type_slots(garbage_collection_slots<BoundResponse>()),
+                              "One response of a model. It holds nothing of Triton: it may outlive request and server.")
         .def_prop_ro(
             "model", [](const BoundResponse& self) { return self.model; },
-            nb::sig("def model(self) -> triton_inprocess.model.Model"),
-            "The Model that the request was sent through.")
+            nb::sig("def model(self) -> triton_inprocess.model.Model"), "The Model that the request was sent through.")
         .def_prop_ro(
             "model_version", [](const BoundResponse& self) { return self.response->model_version; },
             "The version that answered.")

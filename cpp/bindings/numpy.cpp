@@ -115,8 +115,7 @@ bool c_contiguous(const nb::ndarray<nb::ro>& array) {
 nb::object bytes_array(const Tensor& tensor) {
     const std::size_t count = tensor.element_count();
     nb::list items;
-    for (const std::string_view& element :
-         decode_bytes(tensor.buffer()->data(), tensor.buffer()->byte_size(), count)) {
+    for (const std::string_view& element : decode_bytes(tensor.buffer()->data(), tensor.buffer()->byte_size(), count)) {
         items.append(nb::bytes(element.data(), element.size()));
     }
     nb::object array = numpy().attr("empty")(count, nb::arg("dtype") = "O");
@@ -192,14 +191,13 @@ nb::object to_array(const Tensor& tensor, bool read_only) {
     }
     const std::vector<std::size_t> shape(tensor.shape().begin(), tensor.shape().end());
     Ref<Buffer> share = buffer;
-    const nb::capsule owner(share.get(),
-                            [](void* block) noexcept { Ref<Buffer>::adopt(static_cast<Buffer*>(block)); });
+    const nb::capsule owner(share.get(), [](void* block) noexcept { Ref<Buffer>::adopt(static_cast<Buffer*>(block)); });
     static_cast<void>(share.detach());
     const nb::dlpack::dtype dtype = storage_type(tensor.data_type());
     nb::object array;
     if (read_only || buffer->read_only()) {
-        array = nb::cast(
-            nb::ndarray<nb::numpy, nb::ro>(buffer->data(), shape.size(), shape.data(), owner, nullptr, dtype));
+        array =
+            nb::cast(nb::ndarray<nb::numpy, nb::ro>(buffer->data(), shape.size(), shape.data(), owner, nullptr, dtype));
     } else {
         array = nb::cast(nb::ndarray<nb::numpy>(buffer->data(), shape.size(), shape.data(), owner, nullptr, dtype));
     }

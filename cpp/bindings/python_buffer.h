@@ -11,8 +11,8 @@ namespace triton_inprocess {
 /// Keeps the owner alive; drops it through `defer_drop`, for the last user may be one of Triton's threads.
 class PythonBuffer final : public Buffer {
   public:
-    PythonBuffer(void* data, std::size_t byte_size, MemoryType memory_type, std::int64_t memory_type_id,
-                 bool read_only, nanobind::object owner)
+    PythonBuffer(void* data, std::size_t byte_size, MemoryType memory_type, std::int64_t memory_type_id, bool read_only,
+                 nanobind::object owner)
         : Buffer(data, byte_size, memory_type, memory_type_id, read_only), owner_(owner.release().ptr()) {}
     ~PythonBuffer() override { defer_drop(owner_); }
 

@@ -53,9 +53,9 @@ std::uint64_t unsigned_integer(const std::string& field, nb::handle value, std::
     const bool failed = PyErr_Occurred() != nullptr;
     PyErr_Clear();
     if (failed || result > limit) {
-        throw nb::value_error((field + " must be from 0 to " + std::to_string(limit) + ", not " +
-                               nb::cast<std::string>(nb::str(number)))
-                                  .c_str());
+        throw nb::value_error(
+            (field + " must be from 0 to " + std::to_string(limit) + ", not " + nb::cast<std::string>(nb::str(number)))
+                .c_str());
     }
     return result;
 }

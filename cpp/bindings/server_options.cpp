@@ -26,9 +26,8 @@ void register_server_options(nb::module_& module) {
     using namespace nb::literals;
     using Table = FunctionTable;
     nb::class_<ServerOptions>(module, "ServerOptions",
-                              nb::intrusive_ptr<ServerOptions>([](ServerOptions* options, PyObject* self) noexcept {
-                                  options->set_self_py(self);
-                              }),
+                              nb::intrusive_ptr<ServerOptions>(
+                                  [](ServerOptions* options, PyObject* self) noexcept { options->set_self_py(self); }),
                               "The C API's server options (TRITONSERVER_ServerOptions).")
         .def(nb::init<>())
         .def("set_server_id", setter(&Table::TRITONSERVER_ServerOptionsSetServerId), "server_id"_a)
@@ -40,8 +39,8 @@ void register_server_options(nb::module_& module) {
         .def("set_rate_limiter_mode", setter(&Table::TRITONSERVER_ServerOptionsSetRateLimiterMode), "mode"_a)
         .def("add_rate_limiter_resource", setter(&Table::TRITONSERVER_ServerOptionsAddRateLimiterResource), "name"_a,
              "count"_a, "device"_a)
-        .def("set_pinned_memory_pool_byte_size",
-             setter(&Table::TRITONSERVER_ServerOptionsSetPinnedMemoryPoolByteSize), "byte_size"_a)
+        .def("set_pinned_memory_pool_byte_size", setter(&Table::TRITONSERVER_ServerOptionsSetPinnedMemoryPoolByteSize),
+             "byte_size"_a)
         .def("set_cuda_memory_pool_byte_size", setter(&Table::TRITONSERVER_ServerOptionsSetCudaMemoryPoolByteSize),
              "device"_a, "byte_size"_a)
         .def("set_cuda_virtual_address_size", setter(&Table::TRITONSERVER_ServerOptionsSetCudaVirtualAddressSize),
@@ -57,8 +56,7 @@ void register_server_options(nb::module_& module) {
              "count"_a)
         .def("set_model_load_thread_count", setter(&Table::TRITONSERVER_ServerOptionsSetModelLoadThreadCount),
              "count"_a)
-        .def("set_model_load_retry_count", setter(&Table::TRITONSERVER_ServerOptionsSetModelLoadRetryCount),
-             "count"_a)
+        .def("set_model_load_retry_count", setter(&Table::TRITONSERVER_ServerOptionsSetModelLoadRetryCount), "count"_a)
         .def("set_model_namespacing", setter(&Table::TRITONSERVER_ServerOptionsSetModelNamespacing), "enable"_a)
         .def("set_enable_peer_access", setter(&Table::TRITONSERVER_ServerOptionsSetEnablePeerAccess), "enable"_a)
         .def("set_log_file", setter(&Table::TRITONSERVER_ServerOptionsSetLogFile), "path"_a)
@@ -73,10 +71,10 @@ void register_server_options(nb::module_& module) {
         .def("set_metrics_interval", setter(&Table::TRITONSERVER_ServerOptionsSetMetricsInterval), "milliseconds"_a)
         .def("set_backend_directory", setter(&Table::TRITONSERVER_ServerOptionsSetBackendDirectory), "path"_a)
         .def("set_repo_agent_directory", setter(&Table::TRITONSERVER_ServerOptionsSetRepoAgentDirectory), "path"_a)
-        .def("set_model_load_device_limit", setter(&Table::TRITONSERVER_ServerOptionsSetModelLoadDeviceLimit),
-             "kind"_a, "device"_a, "fraction"_a)
-        .def("set_backend_config", setter(&Table::TRITONSERVER_ServerOptionsSetBackendConfig), "backend"_a,
-             "setting"_a, "value"_a)
+        .def("set_model_load_device_limit", setter(&Table::TRITONSERVER_ServerOptionsSetModelLoadDeviceLimit), "kind"_a,
+             "device"_a, "fraction"_a)
+        .def("set_backend_config", setter(&Table::TRITONSERVER_ServerOptionsSetBackendConfig), "backend"_a, "setting"_a,
+             "value"_a)
         .def("set_host_policy", setter(&Table::TRITONSERVER_ServerOptionsSetHostPolicy), "policy"_a, "setting"_a,
              "value"_a)
         .def("set_metrics_config", setter(&Table::TRITONSERVER_ServerOptionsSetMetricsConfig), "name"_a, "setting"_a,

@@ -66,8 +66,7 @@ Tensor from_elements(const nb::list& elements, Shape shape) {
     }
     if (element_count(shape.data(), shape.size()) != views.size()) {
         throw Error(TRITONSERVER_ERROR_INVALID_ARG, "shape " + shape_text(shape.data(), shape.size()) +
-                                                        " does not hold " + std::to_string(views.size()) +
-                                                        " elements");
+                                                        " does not hold " + std::to_string(views.size()) + " elements");
     }
     return Tensor(TRITONSERVER_TYPE_BYTES, std::move(shape), encode_bytes(views));
 }

@@ -30,8 +30,8 @@ void InferenceRequest::set_correlation_id(const std::string& id) {
 void InferenceRequest::set_priority(std::uint64_t priority) {
     if (priority <= UINT32_MAX) {
         // Every version has this one.
-        check(api().TRITONSERVER_InferenceRequestSetPriority(block_->idle().get(),
-                                                             static_cast<std::uint32_t>(priority)));
+        check(
+            api().TRITONSERVER_InferenceRequestSetPriority(block_->idle().get(), static_cast<std::uint32_t>(priority)));
     } else {
         check(api().TRITONSERVER_InferenceRequestSetPriorityUInt64(block_->idle().get(), priority));
     }

@@ -12,8 +12,7 @@
 
 namespace triton_inprocess {
 
-RequestBlock::RequestBlock(Ref<ServerState> server, const std::string& model_name, std::int64_t model_version,
-                           Use use)
+RequestBlock::RequestBlock(Ref<ServerState> server, const std::string& model_name, std::int64_t model_version, Use use)
     : server_(std::move(server)), use_(use), server_use_(std::in_place, server_) {
     check(api().TRITONSERVER_InferenceRequestNew(&request_, server_->get(), model_name.c_str(), model_version));
     if (use_ == Use::reusable) {

@@ -13,22 +13,16 @@ namespace triton_inprocess {
 namespace {
 
 struct DeleteParameter {
-    void operator()(TRITONSERVER_Parameter* parameter) const noexcept {
-        api().TRITONSERVER_ParameterDelete(parameter);
-    }
+    void operator()(TRITONSERVER_Parameter* parameter) const noexcept { api().TRITONSERVER_ParameterDelete(parameter); }
 };
 using OwnedParameter = std::unique_ptr<TRITONSERVER_Parameter, DeleteParameter>;
 
 struct DeleteMessage {
-    void operator()(TRITONSERVER_Message* message) const noexcept {
-        ignore(api().TRITONSERVER_MessageDelete(message));
-    }
+    void operator()(TRITONSERVER_Message* message) const noexcept { ignore(api().TRITONSERVER_MessageDelete(message)); }
 };
 
 struct DeleteMetrics {
-    void operator()(TRITONSERVER_Metrics* metrics) const noexcept {
-        ignore(api().TRITONSERVER_MetricsDelete(metrics));
-    }
+    void operator()(TRITONSERVER_Metrics* metrics) const noexcept { ignore(api().TRITONSERVER_MetricsDelete(metrics)); }
 };
 
 std::string take_json(TRITONSERVER_Message* message) {

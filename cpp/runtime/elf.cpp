@@ -71,9 +71,7 @@ class ElfFile {
         throw Error(TRITONSERVER_ERROR_INVALID_ARG, "'" + path_ + "' cannot be loaded: " + reason);
     }
 
-    bool within(std::uint64_t offset, std::uint64_t count) const {
-        return offset <= size_ && count <= size_ - offset;
-    }
+    bool within(std::uint64_t offset, std::uint64_t count) const { return offset <= size_ && count <= size_ - offset; }
 
     void read(std::uint64_t offset, void* target, std::uint64_t count) {
         if (!within(offset, count)) {

@@ -58,9 +58,9 @@ Runtime::Runtime(const std::string& path) : path_(path) {
         throw Error(TRITONSERVER_ERROR_INTERNAL, "'" + path + "' does not tell the version of its C API");
     }
     if (major_ != 1 || minor_ < oldest_minor) {
-        throw Error(TRITONSERVER_ERROR_UNSUPPORTED, "'" + path + "' has Triton C API " +
-                                                        version_text(major_, minor_) + "; supported are 1." +
-                                                        std::to_string(oldest_minor) + " and newer 1.x");
+        throw Error(TRITONSERVER_ERROR_UNSUPPORTED, "'" + path + "' has Triton C API " + version_text(major_, minor_) +
+                                                        "; supported are 1." + std::to_string(oldest_minor) +
+                                                        " and newer 1.x");
     }
     missing_functions_ = detail::fill_function_table(
         library.handle(), "'" + path + "' (Triton C API " + version_text(major_, minor_) + ")");

@@ -34,8 +34,7 @@ const DataTypeFact& fact(DataType data_type) {
     // The table is in the order of the enumeration, which starts with INVALID.
     const auto index = static_cast<std::size_t>(data_type) - 1;
     if (index >= facts.size()) {
-        throw Error(TRITONSERVER_ERROR_INVALID_ARG,
-                    "unknown data type " + std::to_string(static_cast<int>(data_type)));
+        throw Error(TRITONSERVER_ERROR_INVALID_ARG, "unknown data type " + std::to_string(static_cast<int>(data_type)));
     }
     return facts[index];
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import _lifetime, errors, runtime
+from . import errors, runtime
 from ._native import (
     AsyncResponseIterator,
     DataType,

@@ -57,12 +57,13 @@ def to_data_type(value: Any) -> DataType:
     if dtype is not None and value is not None:
         if dtype.kind in _TEXT_KINDS:
             return DataType.BYTES
-        # By kind and size: np.longlong and its kin have names of their own.
-        name = dtype.name if dtype.kind in "bV" else np.dtype(f"{dtype.kind}{dtype.itemsize}").name
+        name = _plain_name(dtype)
         if name in _NUMPY_NAMES:
             return _NUMPY_NAMES[name]
     names = ", ".join(name for name in DataType.__members__ if name != "INVALID")
-    raise TypeError(f"data_type must be a DataType, one of the names {names}, or a numpy dtype for one of them, not {value!r}")
+    raise TypeError(
+        f"data_type must be a DataType, one of the names {names}, or a numpy dtype for one of them, not {value!r}"
+    )
 
 
 def to_tensor(value: Any) -> Tensor:
@@ -131,8 +132,14 @@ def _numpy_dtype(data_type: DataType) -> np.dtype[Any]:
     if data_type is DataType.BF16:
         import ml_dtypes
 
-        return np.dtype(ml_dtypes.bfloat16)
+        bfloat16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return bfloat16
     return np.dtype(next(name for name, each in _NUMPY_NAMES.items() if each is data_type))
+
+
+def _plain_name(dtype: np.dtype[Any]) -> str:
+    """The name by kind and size: np.longlong and its kin have names of their own."""
+    return np.dtype(f"{dtype.kind}{dtype.itemsize}").name if dtype.kind in "iuf" else dtype.name
 
 
 def _plain(array: Array) -> Array:
@@ -145,7 +152,10 @@ def _from_array(array: Array) -> Tensor:
         return _from_elements(array)
     if array.dtype.name == "bfloat16":
         return tensor_over_array(_plain(array).view(np.uint16), DataType.BF16)
-    if array.dtype.name not in _NUMPY_NAMES and np.dtype(f"{array.dtype.kind}{array.dtype.itemsize}").name not in _NUMPY_NAMES:
+    if (
+        array.dtype.name not in _NUMPY_NAMES
+        and np.dtype(f"{array.dtype.kind}{array.dtype.itemsize}").name not in _NUMPY_NAMES
+    ):
         hint = "; send the bits as UINT8: array.view(numpy.uint8)" if array.dtype.name.startswith("float8") else ""
         raise TypeError(f"numpy dtype {array.dtype.name} has no Triton data type{hint}")
     return tensor_over_array(_plain(array))

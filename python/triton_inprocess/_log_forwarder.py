@@ -27,9 +27,7 @@ class LogForwarder:
         self._callback = callback
         self._level = LogLevel.INFO
         read_end, self._write_end = os.pipe()
-        self._thread = threading.Thread(
-            target=self._read, args=(read_end,), name="triton-inprocess-log", daemon=True
-        )
+        self._thread = threading.Thread(target=self._read, args=(read_end,), name="triton-inprocess-log", daemon=True)
         self._thread.start()
 
     @property
@@ -67,5 +65,5 @@ class LogForwarder:
                     exc_traceback=error.__traceback__,
                     err_msg="Exception ignored in log_callback",
                     object=self._callback,
-                )  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+                )  # pyright: ignore[reportArgumentType]
             )

@@ -37,13 +37,17 @@ def check(options: Options) -> None:
         for each_key, each_value in getattr(options, name).items():
             _require(f"each key of {name}", each_key, key)
             _require(f"{name}[{each_key!r}]", each_value, value)
+    _check_log(options)
+    for name in _NOT_NEGATIVE:
+        if getattr(options, name) < 0:
+            raise ValueError(f"{name} must not be negative, not {getattr(options, name)}")
+
+
+def _check_log(options: Options) -> None:
     if options.log_callback is not None and not callable(options.log_callback):
         raise TypeError(f"log_callback must be callable or None, not {type(options.log_callback).__name__}")
     if options.log_callback is not None and options.log_file is not None:
         raise ValueError("log_callback and log_file exclude each other: Triton has one log")
-    for name in _NOT_NEGATIVE:
-        if getattr(options, name) < 0:
-            raise ValueError(f"{name} must not be negative, not {getattr(options, name)}")
 
 
 def repositories(options: Options) -> list[Path]:

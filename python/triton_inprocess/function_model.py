@@ -126,7 +126,9 @@ def to_specs(argument: str, specs: TensorSpecs) -> tuple[TensorSpec, ...]:
     if isinstance(specs, Mapping):
         return tuple(_named_spec(argument, name, value) for name, value in specs.items())
     if not isinstance(specs, Iterable) or isinstance(specs, (str, bytes)):
-        raise TypeError(f"{argument} must be TensorSpecs, or a dict of name to (dtype, shape), not {type(specs).__name__}")
+        raise TypeError(
+            f"{argument} must be TensorSpecs, or a dict of name to (dtype, shape), not {type(specs).__name__}"
+        )
     result = tuple(specs)
     for spec in result:
         if not isinstance(spec, TensorSpec):
@@ -167,7 +169,7 @@ def _check_name(name: object) -> None:
 
 def _quoted(text: str) -> str:
     """A string of protobuf's text format; everything but plain ASCII as octal escapes."""
-    plain = {byte for byte in range(0x20, 0x7F)} - {ord('"'), ord("\\")}
+    plain = set(range(0x20, 0x7F)) - {ord('"'), ord("\\")}
     return '"' + "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in text.encode()) + '"'
 
 

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 from . import _native, runtime
 from ._lifetime import running_servers
 from ._native import MetricFormat, ModelControlMode
-from .errors import AlreadyExistsError, InvalidArgumentError, NotFoundError, TritonError, UnavailableError, UnsupportedError
+from .errors import (
+    AlreadyExistsError,
+    InvalidArgumentError,
+    NotFoundError,
+    TritonError,
+    UnavailableError,
+    UnsupportedError,
+)
 from .model import Model
 from .options import Options, PathLike
 
@@ -58,7 +65,7 @@ class Server:
         self._log: LogForwarder | None = None
         self._functions: dict[str, _native.PythonFunction] = {}
 
-    # -- life ----------------------------------------------------------------------------------------------------------
+    # Life
 
     def start(
         self, wait_until_ready: bool = False, polling_interval: float = 0.1, timeout: float | None = None
@@ -98,10 +105,11 @@ class Server:
         return self
 
     def stop(self) -> None:
-        """Stop the server: no request is accepted any more, and those in flight are waited for (TRITONSERVER_ServerStop).
+        """Stop the server (TRITONSERVER_ServerStop): no request is accepted any more, those in flight are waited for.
 
-        Ends as soon as the last request is answered, at the latest after `options.exit_timeout` seconds. Then the server is
-        left behind until the process ends, with one RuntimeWarning. Stopping twice, or before the start, does nothing.
+        Ends as soon as the last request is answered, at the latest after `options.exit_timeout` seconds. Then the
+        server is left behind until the process ends, with one RuntimeWarning. Stopping twice, or before the start,
+        does nothing.
         """
         native, self._native = self._native, None
         if native is None:
@@ -241,7 +249,7 @@ class Server:
                 raise UnavailableError(f"waiting for {what} took longer than {timeout} s")
             time.sleep(interval)
 
-    # -- state ---------------------------------------------------------------------------------------------------------
+    # State
 
     def live(self) -> bool:
         """Whether the server lives (TRITONSERVER_ServerIsLive)."""
@@ -266,7 +274,7 @@ class Server:
     def _ptr(self) -> int:
         return self._running().address
 
-    # -- models --------------------------------------------------------------------------------------------------------
+    # Models
 
     def model(self, name: str, version: int = -1) -> Model:
         """The model of that name; `version` -1 is the latest that is served. It need not be loaded yet."""
@@ -313,9 +321,7 @@ class Server:
         native = self._running()
         (native.unload_model_and_dependents if unload_dependents else native.unload_model)(name)
         if wait_until_unloaded:
-            self._wait_for(
-                lambda: _unloaded(native, name), polling_interval, timeout, f"model {name!r} to be unloaded"
-            )
+            self._wait_for(lambda: _unloaded(native, name), polling_interval, timeout, f"model {name!r} to be unloaded")
 
     def register_model_repository(self, path: PathLike, name_mapping: Mapping[str, str] | None = None) -> None:
         """Add a model repository (TRITONSERVER_ServerRegisterModelRepository); explicit mode only.
@@ -332,7 +338,7 @@ class Server:
         """Look for changes in the repositories (TRITONSERVER_ServerPollModelRepository); mode POLL only."""
         self._running().poll_model_repository()
 
-    # -- Python functions ----------------------------------------------------------------------------------------------
+    # Python functions
 
     def add_model(
         self,
@@ -348,17 +354,18 @@ class Server:
     ) -> Model:
         """Serve a Python function as a model of this server, in this process.
 
-        `fn(**arrays)` is called with a read-only numpy array for each input and returns an array, a tuple in the order of
-        `outputs`, or a dict by name. The arrays are views of the caller's memory when one request is executed, and of one
-        gathered buffer otherwise; one that the function keeps stays valid. An exception fails the requests of that batch.
+        `fn(**arrays)` is called with a read-only numpy array for each input and returns an array, a tuple in the order
+        of `outputs`, or a dict by name. The arrays are views of the caller's memory when one request is executed, and
+        of one gathered buffer otherwise; one that the function keeps stays valid. An exception fails the requests of
+        that batch.
 
         Args:
             fn: The function.
             name: The model's name.
             inputs: What it takes: TensorSpecs, or a dict of name to (dtype, shape).
             outputs: What it returns, likewise.
-            max_batch_size: With 1 or more, the first dimension of every tensor is the batch, up to this size; `shape` leaves
-                it out.
+            max_batch_size: With 1 or more, the first dimension of every tensor is the batch, up to this size; `shape`
+                leaves it out.
             batching: Turns on Triton's dynamic batcher, which joins requests that arrive together.
             instances: How many executions may run at once, each on a thread of its own.
             version: The model's version.

@@ -128,6 +128,7 @@ def try_inference(library: str) -> None:
     import time
 
     import numpy as np
+
     import triton_inprocess as ti
 
     try:
