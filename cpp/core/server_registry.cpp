@@ -1,5 +1,6 @@
 #include "core/server_registry.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -25,7 +26,25 @@ ServerRegistry& ServerRegistry::instance() {
     return *registry;
 }
 
+// Triton's threads do not exist in a forked child: its copies of the servers are marked, so that they only raise.
+void ServerRegistry::before_fork() noexcept {
+    instance().mutex_.lock();
+}
+
+void ServerRegistry::after_fork_in_parent() noexcept {
+    instance().mutex_.unlock();
+}
+
+void ServerRegistry::after_fork_in_child() noexcept {
+    for (const Ref<ServerState>& server : instance().servers_) {
+        server->mark_forked();
+    }
+    instance().mutex_.unlock();
+}
+
 void ServerRegistry::add(Ref<ServerState> server) {
+    static const int watching_forks = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    static_cast<void>(watching_forks);
     const std::scoped_lock guard(mutex_);
     servers_.push_back(std::move(server));
 }

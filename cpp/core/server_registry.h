@@ -26,6 +26,10 @@ class ServerRegistry {
     void prepare_exit();
 
   private:
+    static void before_fork() noexcept;
+    static void after_fork_in_parent() noexcept;
+    static void after_fork_in_child() noexcept;
+
     std::mutex mutex_;
     std::vector<Ref<ServerState>> servers_;
 };

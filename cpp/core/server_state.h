@@ -42,9 +42,11 @@ class ServerState final : public RefCounted {
     friend class ServerRegistry;
 
     // `stuck`: the stop did not succeed, so Triton's threads may run for ever and the C server must stay.
-    enum class Phase { running, stopping, stopped, stuck, deleted };
+    // `forked`: this process is a child of the one whose threads serve.
+    enum class Phase { running, stopping, stopped, stuck, forked, deleted };
 
     void close_reusable() noexcept;
+    void mark_forked() noexcept { phase_.store(Phase::forked); }
     bool deletable() const noexcept { return phase_.load() == Phase::stopped && uses_.load() == 0; }
     void delete_server() noexcept;
 

@@ -139,7 +139,8 @@ def _numpy_dtype(data_type: DataType) -> np.dtype[Any]:
 
 def _plain_name(dtype: np.dtype[Any]) -> str:
     """The name by kind and size: np.longlong and its kin have names of their own."""
-    return np.dtype(f"{dtype.kind}{dtype.itemsize}").name if dtype.kind in "iuf" else dtype.name
+    plain: np.dtype[Any] = np.dtype(f"{dtype.kind}{dtype.itemsize}") if dtype.kind in "iuf" else dtype
+    return plain.name
 
 
 def _plain(array: Array) -> Array:

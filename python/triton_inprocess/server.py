@@ -116,6 +116,8 @@ class Server:
             return
         self._stopped = True
         running_servers.discard(self)
+        if not native.running:
+            return  # in a forked child: the server, its files and its threads are the parent's
         try:
             self._unload_all(native)
             native.stop()
