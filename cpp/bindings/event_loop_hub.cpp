@@ -34,7 +34,8 @@ bool EventLoopHub::wait_for(AsyncResponseIterator& iterator, nb::object self) {
 }
 
 void register_event_loop_hub(nb::module_& module) {
-    nb::class_<EventLoopHub>(module, "EventLoopHub", nb::type_slots(garbage_collection_slots<EventLoopHub>()),
+    nb::class_<EventLoopHub>(module, "EventLoopHub", nb::is_weak_referenceable(),
+                             nb::type_slots(garbage_collection_slots<EventLoopHub>()),
                              "Wakes one event loop through one file descriptor.")
         .def(nb::init<>())
         .def("fileno", &EventLoopHub::fileno)
