@@ -13,9 +13,9 @@ from typing import Any
 
 def load_project() -> dict[str, Any]:
     """The parsed pyproject.toml."""
-    try:
+    if sys.version_info >= (3, 11):
         import tomllib
-    except ModuleNotFoundError:  # Python 3.10
+    else:
         from pip._vendor import tomli as tomllib
     path = Path(__file__).resolve().parent.parent / "pyproject.toml"
     loaded: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -13,9 +13,8 @@ ServerState::ServerState(const ServerOptions& options) {
 void ServerState::require_running() const {
     if (!running()) {
         throw Error(TRITONSERVER_ERROR_UNAVAILABLE,
-                    phase_.load() == Phase::forked
-                        ? "the server belongs to the process that this one was forked from"
-                        : "the server is stopped");
+                    phase_.load() == Phase::forked ? "the server belongs to the process that this one was forked from"
+                                                   : "the server is stopped");
     }
 }
 

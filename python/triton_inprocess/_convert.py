@@ -139,8 +139,8 @@ def _numpy_dtype(data_type: DataType) -> np.dtype[Any]:
 
 def _plain_name(dtype: np.dtype[Any]) -> str:
     """The name by kind and size: np.longlong and its kin have names of their own."""
-    plain: np.dtype[Any] = np.dtype(f"{dtype.kind}{dtype.itemsize}") if dtype.kind in "iuf" else dtype
-    return plain.name
+    plain = np.dtype(f"{dtype.kind}{dtype.itemsize}") if dtype.kind in "iuf" else dtype
+    return str(plain.name)
 
 
 def _plain(array: Array) -> Array:
