@@ -210,25 +210,6 @@ def four(value: float = 0.0) -> FloatArray:
     return np.arange(4, dtype=np.float32) + np.float32(value)
 
 
-def identity_config(name: str, parameters: Mapping[str, object] | None = None, decoupled: bool = False) -> str:
-    """The configuration of a model of the identity backend, four floats INPUT0 to OUTPUT0."""
-    lines = [
-        f'name: "{name}"',
-        'backend: "identity"',
-        "max_batch_size: 0",
-        'input [ { name: "INPUT0" data_type: TYPE_FP32 dims: [ -1 ] } ]',
-        'output [ { name: "OUTPUT0" data_type: TYPE_FP32 dims: [ -1 ] } ]',
-        "instance_group [ { kind: KIND_CPU count: 1 } ]",
-    ]
-    lines += [
-        f'parameters [ {{ key: "{key}" value: {{ string_value: "{value}" }} }} ]'
-        for key, value in (parameters or {}).items()
-    ]
-    if decoupled:
-        lines.append("model_transaction_policy { decoupled: true }")
-    return "\n".join(lines) + "\n"
-
-
 def ensemble_config(name: str, step: str) -> str:
     """The configuration of an ensemble of two steps, both the function model `step` (x to y)."""
     return f"""
@@ -246,12 +227,6 @@ ensemble_scheduling {{
   ]
 }}
 """
-
-
-def write_model(repository: Path, name: str, config: str) -> None:
-    """Puts a model into a repository."""
-    (repository / name / "1").mkdir(parents=True)
-    (repository / name / "config.pbtxt").write_text(config, encoding="utf-8")
 
 
 def resident_bytes() -> int:

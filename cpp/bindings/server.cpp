@@ -53,6 +53,11 @@ void register_server(nb::module_& module) {
         .def_prop_ro("left_behind", &Server::left_behind)
         .def_prop_ro("running", [](const Server& server) { return server.state()->running(); })
         .def_prop_ro("use_count", [](const Server& server) { return server.state()->use_count(); })
+        .def("stop_accepting",
+             [](Server& server) {
+                 const ReleaseGil guard;
+                 server.state()->stop_accepting();
+             })
         .def("stop", released(&Server::stop))
         .def("is_live", released(&Server::is_live))
         .def("is_ready", released(&Server::is_ready))

@@ -9,10 +9,10 @@ namespace triton_inprocess {
 namespace {
 
 // Called by an atexit hook after every server has been stopped.
-void shut_down() {
+void shut_down(bool threads_remain) {
     ServerRegistry& servers = ServerRegistry::instance();
-    if (servers.delete_stopped() != 0) {
-        // Triton's threads keep what they use until the process ends: that is no leak to warn of.
+    if (servers.delete_stopped() != 0 || threads_remain) {
+        // Threads that go on keep what they use until the process ends: that is no leak to warn of.
         nb::set_leak_warnings(false);
     }
     drop_deferred();
@@ -23,7 +23,10 @@ void shut_down() {
 }  // namespace
 
 void register_shutdown(nb::module_& module) {
-    module.def("shut_down", &shut_down, "Prepare for the end of the interpreter; every server has been stopped.");
+    using namespace nb::literals;
+    module.def("shut_down", &shut_down, "threads_remain"_a,
+               "Prepare for the end of the interpreter; every server has been stopped. `threads_remain`: whether other "
+               "Python threads still run.");
 }
 
 }  // namespace triton_inprocess

@@ -14,10 +14,11 @@ namespace triton_inprocess {
 
 RequestBlock::RequestBlock(Ref<ServerState> server, const std::string& model_name, std::int64_t model_version, Use use)
     : server_(std::move(server)), use_(use), server_use_(std::in_place, server_) {
+    server_->require_accepting();
     check(api().TRITONSERVER_InferenceRequestNew(&request_, server_->get(), model_name.c_str(), model_version));
     if (use_ == Use::reusable) {
         server_->add_reusable(this);
-        if (!server_->running()) {
+        if (!server_->accepting()) {
             close();  // the stop that has begun meanwhile did not see this one
         }
     }
@@ -37,7 +38,7 @@ RequestBlock::Idle RequestBlock::idle() {
         throw Error(TRITONSERVER_ERROR_UNAVAILABLE,
                     "the request is in flight: it can be changed or sent again when it is completed");
     }
-    server_->require_running();
+    server_->require_accepting();
     if (request_ == nullptr) {
         throw Error(TRITONSERVER_ERROR_UNAVAILABLE, "the request was for sending once");
     }
@@ -123,7 +124,7 @@ Ref<RequestBlock> RequestBlock::find(const TRITONSERVER_InferenceRequest* reques
 
 void RequestBlock::finish_one() noexcept {
     const bool completed = outstanding_.fetch_sub(1) == 1;
-    if (completed && (use_ == Use::once || !server_->running())) {
+    if (completed && (use_ == Use::once || !server_->accepting())) {
         close();
     }
     release();

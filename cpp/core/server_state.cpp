@@ -23,7 +23,7 @@ void ServerState::stop() {
     if (!phase_.compare_exchange_strong(expected, Phase::stopping)) {
         return;
     }
-    close_reusable();
+    stop_accepting();
     try {
         check(api().TRITONSERVER_ServerStop(server_));
     } catch (...) {
@@ -43,7 +43,15 @@ void ServerState::remove_reusable(RequestBlock* request) noexcept {
     reusable_.erase(request);
 }
 
-void ServerState::close_reusable() noexcept {
+void ServerState::require_accepting() const {
+    require_running();
+    if (!accepting()) {
+        throw Error(TRITONSERVER_ERROR_UNAVAILABLE, "the server is being stopped");
+    }
+}
+
+void ServerState::stop_accepting() noexcept {
+    accepting_.store(false);
     const std::scoped_lock guard(reusable_mutex_);
     for (RequestBlock* const request : reusable_) {
         request->close();

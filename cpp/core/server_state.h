@@ -26,6 +26,13 @@ class ServerState final : public RefCounted {
     void require_running() const;
     bool running() const noexcept { return phase_.load() == Phase::running; }
 
+    /// Whether requests are taken: until the stop begins.
+    bool accepting() const noexcept { return running() && accepting_.load(); }
+    void require_accepting() const;
+
+    /// Begins the stop: no request is taken any more, and those that are not in flight let go of their models.
+    void stop_accepting() noexcept;
+
     /// Stops the C server: no call is accepted from now on, and this one blocks until the last request is answered or
     /// the exit timeout has passed (then it throws what the library says). A second stop does nothing.
     void stop();
@@ -45,13 +52,13 @@ class ServerState final : public RefCounted {
     // `forked`: this process is a child of the one whose threads serve.
     enum class Phase { running, stopping, stopped, stuck, forked, deleted };
 
-    void close_reusable() noexcept;
     void mark_forked() noexcept { phase_.store(Phase::forked); }
     bool deletable() const noexcept { return phase_.load() == Phase::stopped && uses_.load() == 0; }
     void delete_server() noexcept;
 
     TRITONSERVER_Server* server_ = nullptr;
     std::atomic<Phase> phase_{Phase::running};
+    std::atomic<bool> accepting_{true};
     mutable std::atomic<std::int64_t> uses_{0};
     std::mutex reusable_mutex_;
     std::unordered_set<RequestBlock*> reusable_;

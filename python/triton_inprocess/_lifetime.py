@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import atexit
+import sys
+import threading
 import weakref
 from typing import TYPE_CHECKING
 
@@ -19,5 +21,9 @@ running_servers: weakref.WeakSet[Server] = weakref.WeakSet()
 @atexit.register
 def _end() -> None:
     for server in list(running_servers):
-        server.stop()
-    _native.shut_down()
+        try:
+            server.stop()
+        except Exception:  # such as a warning that was made an error; the others are to be stopped all the same
+            sys.excepthook(*sys.exc_info())
+    # Threads that are no daemons have ended by now.
+    _native.shut_down(threads_remain=threading.active_count() > 1)

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from . import _native
-from ._native import LogFormat, ModelControlMode, RateLimitMode
+from ._native import InstanceGroupKind, LogFormat, ModelControlMode, RateLimitMode
 from .errors import InternalError, InvalidArgumentError, UnsupportedError
-from .options import ModelLoadDeviceLimit, Options, RateLimiterResource
+from .options import ModelLoadDeviceLimit, Options, PathLike, RateLimiterResource
 
-__all__ = ["apply", "check", "repositories"]
+__all__ = ["apply", "check", "check_folder", "repositories"]
 
 
 def check(options: Options) -> None:
@@ -25,22 +25,50 @@ def check(options: Options) -> None:
         _require("model_control_mode", options.model_control_mode, ModelControlMode)
     for name, kind in _SCALARS.items():
         _require(name, getattr(options, name), kind)
-    for name in ("cache_directory", "log_file", "backend_directory", "repo_agent_directory"):
+    for name in _PATHS:
         if getattr(options, name) is not None:
             _require(name, getattr(options, name), (str, os.PathLike))
-    for name, kind in _LISTS.items():
-        _require(name, getattr(options, name), (list, tuple))
-        for item in getattr(options, name):
-            _require(f"each of {name}", item, kind)
-    for name, (key, value) in _MAPPINGS.items():
-        _require(name, getattr(options, name), dict)
-        for each_key, each_value in getattr(options, name).items():
-            _require(f"each key of {name}", each_key, key)
-            _require(f"{name}[{each_key!r}]", each_value, value)
+    for name, highest in _NUMBERS.items():
+        _require_number(name, getattr(options, name), highest)
+    _require_list("startup_models", options.startup_models, str)
+    _check_resources(options)
+    for name, value_kinds in _SETTINGS.items():
+        _check_settings(name, getattr(options, name), value_kinds)
     _check_log(options)
-    for name in _NOT_NEGATIVE:
-        if getattr(options, name) < 0:
-            raise ValueError(f"{name} must not be negative, not {getattr(options, name)}")
+
+
+def check_folder(name: str, path: PathLike | None) -> None:
+    """Raise InvalidArgumentError for a path that is given and is no folder."""
+    if path is not None and not Path(path).is_dir():
+        raise InvalidArgumentError(f"{name} '{os.fspath(path)}' is not a folder")
+
+
+def _check_resources(options: Options) -> None:
+    _require_list("rate_limiter_resources", options.rate_limiter_resources, RateLimiterResource)
+    for resource in options.rate_limiter_resources:
+        _require("name in rate_limiter_resources", resource.name, str)
+        _require_number("count in rate_limiter_resources", resource.count, _UINT64)
+        _require("device in rate_limiter_resources", resource.device, int)
+    _require_list("model_load_device_limits", options.model_load_device_limits, ModelLoadDeviceLimit)
+    for limit in options.model_load_device_limits:
+        _require("kind in model_load_device_limits", limit.kind, InstanceGroupKind)
+        _require_number("device in model_load_device_limits", limit.device, _INT32)
+        _require("fraction in model_load_device_limits", limit.fraction, Real)
+    _require("cuda_memory_pool_sizes", options.cuda_memory_pool_sizes, dict)
+    for device, size in options.cuda_memory_pool_sizes.items():
+        _require_number("each device of cuda_memory_pool_sizes", device, _INT32)
+        _require_number(f"cuda_memory_pool_sizes[{device}]", size, _UINT64)
+
+
+def _check_settings(name: str, value: object, value_kinds: tuple[type, ...]) -> None:
+    _require(name, value, dict)
+    assert isinstance(value, dict)
+    for key, settings in value.items():
+        _require(f"each key of {name}", key, str)
+        _require(f"{name}[{key!r}]", settings, dict)
+        for setting, each in settings.items():
+            _require(f"each key of {name}[{key!r}]", setting, str)
+            _require(f"{name}[{key!r}][{setting!r}]", each, value_kinds)
 
 
 def _check_log(options: Options) -> None:
@@ -48,6 +76,9 @@ def _check_log(options: Options) -> None:
         raise TypeError(f"log_callback must be callable or None, not {type(options.log_callback).__name__}")
     if options.log_callback is not None and options.log_file is not None:
         raise ValueError("log_callback and log_file exclude each other: Triton has one log")
+    if options.log_file is not None:
+        with Path(options.log_file).open("a"):  # raises an OSError that says why it cannot be written
+            pass
 
 
 def repositories(options: Options) -> list[Path]:
@@ -98,6 +129,20 @@ def _set(
             raise UnsupportedError(f"{name}={value!r}: {error}") from None
 
 
+def _require_number(name: str, value: object, highest: int) -> None:
+    _require(name, value, int)
+    assert isinstance(value, int)
+    if not 0 <= value <= highest:
+        raise ValueError(f"{name} must be from 0 to {highest}, not {value}")
+
+
+def _require_list(name: str, value: object, kind: type) -> None:
+    _require(name, value, (list, tuple))
+    assert isinstance(value, (list, tuple))
+    for item in value:
+        _require(f"each of {name}", item, kind)
+
+
 def _require(name: str, value: object, kind: type | tuple[type, ...]) -> None:
     kinds = kind if isinstance(kind, tuple) else (kind,)
     wrong_bool = isinstance(value, bool) and bool not in kinds
@@ -110,49 +155,42 @@ _SCALARS: dict[str, type] = {
     "server_id": str,
     "strict_model_config": bool,
     "rate_limiter_mode": RateLimitMode,
-    "pinned_memory_pool_size": int,
     "min_supported_compute_capability": Real,
     "exit_on_error": bool,
     "strict_readiness": bool,
-    "exit_timeout": int,
-    "buffer_manager_thread_count": int,
-    "model_load_thread_count": int,
-    "model_load_retry_count": int,
     "model_namespacing": bool,
     "enable_peer_access": bool,
     "log_info": bool,
     "log_warn": bool,
     "log_error": bool,
     "log_format": LogFormat,
-    "log_verbose": int,
     "metrics": bool,
     "gpu_metrics": bool,
     "cpu_metrics": bool,
-    "metrics_interval": int,
 }
 
-_NOT_NEGATIVE = (
-    "pinned_memory_pool_size",
-    "exit_timeout",
-    "buffer_manager_thread_count",
-    "model_load_thread_count",
-    "model_load_retry_count",
-    "log_verbose",
-    "metrics_interval",
-)
+_PATHS = ("cache_directory", "log_file", "backend_directory", "repo_agent_directory")
 
-_LISTS: dict[str, type] = {
-    "startup_models": str,
-    "rate_limiter_resources": RateLimiterResource,
-    "model_load_device_limits": ModelLoadDeviceLimit,
+_INT32 = 2**31 - 1
+_UINT32 = 2**32 - 1
+_UINT64 = 2**64 - 1
+
+# Each from 0 to what the C API's type can hold.
+_NUMBERS: dict[str, int] = {
+    "pinned_memory_pool_size": _UINT64,
+    "exit_timeout": _UINT32,
+    "buffer_manager_thread_count": _UINT32,
+    "model_load_thread_count": _UINT32,
+    "model_load_retry_count": _UINT32,
+    "log_verbose": _INT32,
+    "metrics_interval": _UINT64,
 }
 
-_MAPPINGS: dict[str, tuple[type, type]] = {
-    "cuda_memory_pool_sizes": (int, int),
-    "cache_config": (str, dict),
-    "backend_configuration": (str, dict),
-    "host_policies": (str, dict),
-    "metrics_configuration": (str, dict),
+_SETTINGS: dict[str, tuple[type, ...]] = {
+    "cache_config": (str, int),
+    "backend_configuration": (str,),
+    "host_policies": (str,),
+    "metrics_configuration": (str,),
 }
 
 _SETTERS: dict[str, Callable[[_native.ServerOptions, Any], None]] = {

@@ -95,7 +95,7 @@ class Server:
         native_options = _native.ServerOptions()
         try:
             self._prepare(native_options, repositories, loaded)
-            self._native = _native.Server(native_options)
+            self._native = self._started(native_options)
         except BaseException:
             self._release_files()
             raise
@@ -119,6 +119,7 @@ class Server:
         if not native.running:
             return  # in a forked child: the server, its files and its threads are the parent's
         try:
+            native.stop_accepting()
             self._unload_all(native)
             native.stop()
         except TritonError as error:
@@ -159,14 +160,14 @@ class Server:
         from ._private_files import PrivateFiles
 
         options = self.options
+        _start_options.check_folder("backend_directory", options.backend_directory)
         own_backends = [Path(options.backend_directory)] if options.backend_directory is not None else []
-        for directory in own_backends:
-            if not directory.is_dir():
-                raise InvalidArgumentError(f"backend_directory '{directory}' is not a folder")
         self._files = PrivateFiles([*own_backends, *loaded.backend_directories])
         _start_options.apply(options, native)
         self._apply_models(native, repositories, self._files)
         native.set_backend_directory(str(self._files.backends))
+        _start_options.check_folder("cache_directory", options.cache_directory)
+        _start_options.check_folder("repo_agent_directory", options.repo_agent_directory)
         caches = options.cache_directory or next(iter(loaded.cache_directories), None)
         if caches is not None:
             self._set_supported(native.set_cache_directory, caches, asked=options.cache_directory is not None)
@@ -198,17 +199,36 @@ class Server:
             native.set_startup_model(name)
 
     def _apply_log(self, native: _native.ServerOptions) -> None:
-        options = self.options
-        path = ""
-        if options.log_callback is not None:
+        if self.options.log_callback is not None:
             from ._log_forwarder import LogForwarder
 
-            self._log = LogForwarder(options.log_callback)
-            path = self._log.path
-        elif options.log_file is not None:
-            path = os.fspath(options.log_file)
+            self._log = LogForwarder(self.options.log_callback)
         # Always set: the log is the process's, and an earlier server may have sent it elsewhere.
-        native.set_log_file(path)
+        native.set_log_file(self._log_path())
+
+    def _log_path(self) -> str:
+        if self._log is not None:
+            return self._log.path
+        return os.fspath(self.options.log_file) if self.options.log_file is not None else ""
+
+    def _started(self, native: _native.ServerOptions) -> _native.Server:
+        options = self.options
+        logs = options.log_info or options.log_warn or options.log_error or options.log_verbose > 0
+        if logs or options.log_file is not None or options.log_callback is not None or self._files is None:
+            return _native.Server(native)
+        # Triton says only in its log which model failed to load, and why; nobody else wants it here.
+        log = self._files.root / "start.log"
+        native.set_log_file(str(log))
+        native.set_log_error(True)
+        try:
+            return _native.Server(native)
+        except TritonError as error:
+            reasons = log.read_text(encoding="utf-8", errors="replace").strip() if log.exists() else ""
+            raise type(error)(f"{error}\n{reasons}" if reasons else str(error)) from None
+        finally:
+            after = _native.ServerOptions()
+            after.set_log_error(False)
+            after.set_log_file(self._log_path())
 
     def _release_files(self) -> None:
         for function in self._functions.values():

@@ -126,8 +126,10 @@ def open_forwarder(path: str) -> None:
     Put Triton's C names into the global scope by opening the forwarder library at `path`.
     """
 
-def shut_down() -> None:
-    """Prepare for the end of the interpreter; every server has been stopped."""
+def shut_down(threads_remain: bool) -> None:
+    """
+    Prepare for the end of the interpreter; every server has been stopped. `threads_remain`: whether other Python threads still run.
+    """
 
 class MemoryBuffer:
     """
@@ -339,6 +341,8 @@ class Server:
 
     @property
     def use_count(self) -> int: ...
+
+    def stop_accepting(self) -> None: ...
 
     def stop(self) -> None: ...
 
