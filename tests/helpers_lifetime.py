@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -203,6 +203,14 @@ def stop_in_time(server: ti.Server, seconds: float = 2.0) -> None:
     started = time.monotonic()
     server.stop()
     assert time.monotonic() - started < seconds, "the stop took too long"
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 10.0) -> None:
+    """Waits until the condition is true, and asserts that it becomes so in time."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "the condition did not become true in time"
+        time.sleep(0.001)
 
 
 def four(value: float = 0.0) -> FloatArray:

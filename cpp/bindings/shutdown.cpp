@@ -16,8 +16,8 @@ void shut_down(bool threads_remain) {
         nb::set_leak_warnings(false);
     }
     drop_deferred();
-    begin_interpreter_shutdown();
     servers.prepare_exit();
+    begin_interpreter_shutdown();
 }
 
 }  // namespace

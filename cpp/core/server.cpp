@@ -35,9 +35,7 @@ std::string take_json(TRITONSERVER_Message* message) {
 
 }  // namespace
 
-Server::Server(const ServerOptions& options) : state_(make_ref<ServerState>(options)) {
-    ServerRegistry::instance().add(state_);
-}
+Server::Server(const ServerOptions& options) : state_(ServerRegistry::instance().start(options)) {}
 
 void Server::stop() {
     try {
@@ -143,6 +141,7 @@ void Server::set_exit_timeout(unsigned seconds) {
 
 void Server::poll_model_repository() {
     const ServerUse server = use();
+    const auto loading = state_->load_lock();
     check(api().TRITONSERVER_ServerPollModelRepository(server.get()));
 }
 
@@ -167,6 +166,7 @@ void Server::unregister_model_repository(const std::string& path) {
 
 void Server::load_model(const std::string& name) {
     const ServerUse server = use();
+    const auto loading = state_->load_lock();
     check(api().TRITONSERVER_ServerLoadModel(server.get(), name.c_str()));
 }
 

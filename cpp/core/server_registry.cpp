@@ -3,10 +3,13 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <memory>
-#include <utility>
+
+#include "runtime/error.h"
 
 namespace triton_inprocess {
 namespace {
@@ -42,15 +45,36 @@ void ServerRegistry::after_fork_in_child() noexcept {
     instance().mutex_.unlock();
 }
 
-void ServerRegistry::add(Ref<ServerState> server) {
+Ref<ServerState> ServerRegistry::start(const ServerOptions& options) {
     static const int watching_forks = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     static_cast<void>(watching_forks);
+    {
+        const std::scoped_lock guard(mutex_);
+        if (ending_) {
+            throw Error(TRITONSERVER_ERROR_UNAVAILABLE, "the interpreter is ending: no server can be started");
+        }
+        ++starting_;
+    }
+    Ref<ServerState> server;
+    std::exception_ptr failure;
+    try {
+        server = make_ref<ServerState>(options);
+    } catch (...) {
+        failure = std::current_exception();
+    }
     const std::scoped_lock guard(mutex_);
-    servers_.push_back(std::move(server));
+    --starting_;
+    if (failure) {
+        std::rethrow_exception(failure);
+    }
+    servers_.push_back(server);
+    return server;
 }
 
 void ServerRegistry::prepare_exit() {
-    if (delete_stopped() != 0) {
+    const std::scoped_lock guard(mutex_);
+    ending_ = true;
+    if (delete_stopped_locked() != 0) {
         static const int registered = on_exit(end_process_safely, nullptr);
         static_cast<void>(registered);
     }
@@ -58,10 +82,14 @@ void ServerRegistry::prepare_exit() {
 
 std::size_t ServerRegistry::delete_stopped() noexcept {
     const std::scoped_lock guard(mutex_);
-    for (const Ref<ServerState>& server : servers_) {
-        if (!server->deletable()) {
-            return servers_.size();
-        }
+    return delete_stopped_locked();
+}
+
+std::size_t ServerRegistry::delete_stopped_locked() noexcept {
+    const bool all_deletable =
+        std::all_of(servers_.begin(), servers_.end(), [](const auto& server) { return server->deletable(); });
+    if (starting_ != 0 || !all_deletable) {
+        return servers_.size() + starting_;
     }
     for (const Ref<ServerState>& server : servers_) {
         server->delete_server();

@@ -13,16 +13,18 @@ class ServerRegistry {
   public:
     static ServerRegistry& instance();
 
-    void add(Ref<ServerState> server);
+    /// Creates and starts a C server; blocks while models load. Throws UNAVAILABLE once the interpreter ends.
+    Ref<ServerState> start(const ServerOptions& options);
 
-    /// Deletes all C servers, if every one of them is stopped and unused: deleting one resets process-wide memory
-    /// pools under the others. Otherwise it deletes none, and a later call will. Returns how many are left.
+    /// Deletes all C servers, if every one of them is stopped and unused and none is being started: deleting one resets
+    /// process-wide memory pools under the others. Otherwise it deletes none, and a later call will. Returns how many
+    /// are left.
     std::size_t delete_stopped() noexcept;
 
-    /// To be called when the interpreter ends. With a C server left behind, Triton's threads still run when the
-    /// process ends, and the destructors of the library's globals would pull the ground from under them: a handler
-    /// that runs before all of those (it is registered last) then ends the process at once, with the status it was to
-    /// have.
+    /// To be called when the interpreter ends: no server is started any more. With a C server left behind, Triton's
+    /// threads still run when the process ends, and the destructors of the library's globals would pull the ground from
+    /// under them: a handler that runs before all of those (it is registered last) then ends the process at once, with
+    /// the status it was to have.
     void prepare_exit();
 
   private:
@@ -30,7 +32,11 @@ class ServerRegistry {
     static void after_fork_in_parent() noexcept;
     static void after_fork_in_child() noexcept;
 
+    std::size_t delete_stopped_locked() noexcept;
+
     std::mutex mutex_;
+    std::size_t starting_ = 0;
+    bool ending_ = false;
     std::vector<Ref<ServerState>> servers_;
 };
 

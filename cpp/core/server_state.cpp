@@ -50,8 +50,17 @@ void ServerState::require_accepting() const {
     }
 }
 
+std::shared_lock<std::shared_mutex> ServerState::load_lock() const {
+    std::shared_lock<std::shared_mutex> lock(loading_);
+    require_accepting();
+    return lock;
+}
+
 void ServerState::stop_accepting() noexcept {
-    accepting_.store(false);
+    {
+        const std::unique_lock<std::shared_mutex> no_load(loading_);
+        accepting_.store(false);
+    }
     const std::scoped_lock guard(reusable_mutex_);
     for (RequestBlock* const request : reusable_) {
         request->close();

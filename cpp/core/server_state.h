@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <shared_mutex>
 #include <unordered_set>
 #include <utility>
 
@@ -30,8 +31,13 @@ class ServerState final : public RefCounted {
     bool accepting() const noexcept { return running() && accepting_.load(); }
     void require_accepting() const;
 
-    /// Begins the stop: no request is taken any more, and those that are not in flight let go of their models.
+    /// Begins the stop: no request and no model is taken any more, loads in progress are waited for, and requests that
+    /// are not in flight let go of their models.
     void stop_accepting() noexcept;
+
+    /// Held while models are loaded: a model that came during the stop would be waited for in vain. Throws UNAVAILABLE
+    /// once the stop has begun.
+    std::shared_lock<std::shared_mutex> load_lock() const;
 
     /// Stops the C server: no call is accepted from now on, and this one blocks until the last request is answered or
     /// the exit timeout has passed (then it throws what the library says). A second stop does nothing.
@@ -60,6 +66,7 @@ class ServerState final : public RefCounted {
     std::atomic<Phase> phase_{Phase::running};
     std::atomic<bool> accepting_{true};
     mutable std::atomic<std::int64_t> uses_{0};
+    mutable std::shared_mutex loading_;
     std::mutex reusable_mutex_;
     std::unordered_set<RequestBlock*> reusable_;
 };
