@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 import triton_inprocess as ti
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -101,7 +102,10 @@ def identity_config(
         f"max_batch_size: {max_batch_size}",
         f'input [ {{ name: "INPUT0" data_type: TYPE_{data_type} dims: [ {shape} ] }} ]',
         f'output [ {{ name: "OUTPUT0" data_type: TYPE_{data_type} dims: [ {shape} ] }} ]',
-        *(f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}' for key, value in (parameters or {}).items()),
+        *(
+            f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}'
+            for key, value in (parameters or {}).items()
+        ),
     ]
     if "instance_group" not in more:
         lines.append("instance_group [ { kind: KIND_CPU count: 1 } ]")

@@ -1,4 +1,4 @@
-"""Scripts in interpreters of their own: what the end of a process, a crash or a leak would do to the tests stays there."""
+"""Scripts in interpreters of their own, where the end of a process, a crash or a leak does the tests no harm."""
 
 from __future__ import annotations
 
@@ -100,7 +100,10 @@ def script_environment(**changes: str) -> dict[str, str]:
 
 
 def start_script(
-    source: str, python: str = sys.executable, arguments: Sequence[str] = (), environment: Mapping[str, str] | None = None
+    source: str,
+    python: str = sys.executable,
+    arguments: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[str]:
     """Starts PRELUDE and `source` in a process of their own."""
     return subprocess.Popen(
@@ -245,4 +248,4 @@ def resident_bytes() -> int:
 
 def open_descriptors() -> int:
     """How many file descriptors this process has."""
-    return len(os.listdir("/proc/self/fd"))
+    return len(list(Path("/proc/self/fd").iterdir()))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
 import triton_inprocess as ti
 
 PROJECT = Path(__file__).resolve().parent.parent

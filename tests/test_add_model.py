@@ -18,8 +18,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-import triton_inprocess as ti
 from conftest import StartServer, add_echo, answer, write_identity, write_model
+
+import triton_inprocess as ti
 
 Array = np.ndarray[Any, Any]
 
@@ -85,7 +86,12 @@ class Scale:
 
 @pytest.mark.parametrize(
     "function",
-    [Scale(2), Scale(2).method, functools.partial(lambda factor, x: x * np.float32(factor), 2), lambda **all: all["x"] * 2],
+    [
+        Scale(2),
+        Scale(2).method,
+        functools.partial(lambda factor, x: x * np.float32(factor), 2),
+        lambda **all: all["x"] * 2,
+    ],
     ids=["object", "method", "partial", "keywords"],
 )
 def test_whatever_can_be_called_is_a_function(server: ti.Server, function: Callable[..., Any]) -> None:
@@ -208,13 +214,14 @@ def test_requested_outputs_are_each_requests_own_within_a_batch(server: ti.Serve
         outputs={"a": (np.float32, (1,)), "b": (np.float32, (1,))},
         inputs={"x": (np.float32, (1,))},
         max_batch_size=8,
-        batching=ti.Batching(max_queue_delay_us=20_000),
+        batching=ti.Batching(max_queue_delay_us=5_000_000, preferred_sizes=[4]),
     )
     wanted = [["a"], ["b"], ["a", "b"], None]
     sent = [model.infer(inputs={"x": np.full((1, 1), 5, np.float32)}, requested_outputs=each) for each in wanted]
     received = [
         {name: tensor.numpy().tolist() for name, tensor in next(responses).outputs.items()} for responses in sent
     ]
+    assert statistics_of(model) == (4, 1, {4: 1})
     assert received == [{"a": [[5]]}, {"b": [[6]]}, {"a": [[5]], "b": [[6]]}, {"a": [[5]], "b": [[6]]}]
 
 
@@ -297,7 +304,7 @@ def test_an_exception_keeps_nothing_of_the_request(server: ti.Server) -> None:
 
 
 def test_arguments_that_the_function_does_not_take(server: ti.Server) -> None:
-    with pytest.raises(ti.TritonError, match="TypeError.*'x'"):
+    with pytest.raises(ti.TritonError, match=r"TypeError.*'x'"):
         answer(add(server, lambda z: z), x=array(1))
 
 
@@ -334,7 +341,12 @@ def test_a_batched_requests_array_is_the_callers_own_memory(server: ti.Server) -
 
 def test_the_arrays_cannot_be_written_to(server: ti.Server) -> None:
     def try_to(x: Array) -> Array:
-        for attempt in (lambda: x.__setitem__(0, 5), lambda: x.setflags(write=True), lambda: x.sort(), lambda: np.add(x, 1, out=x)):
+        for attempt in (
+            lambda: x.__setitem__(0, 5),
+            lambda: x.setflags(write=True),
+            x.sort,
+            lambda: np.add(x, 1, out=x),
+        ):
             try:
                 attempt()
             except ValueError:
@@ -355,7 +367,14 @@ def test_arrays_of_several_requests_are_gathered(server: ti.Server) -> None:
         seen.append(x)
         return gate(x)
 
-    model = add(server, function, inputs={"x": (np.float32, (2,))}, outputs={"y": (np.float32, (2,))}, max_batch_size=8, batching=ti.Batching(max_queue_delay_us=50_000, preferred_sizes=[6]))
+    model = add(
+        server,
+        function,
+        inputs={"x": (np.float32, (2,))},
+        outputs={"y": (np.float32, (2,))},
+        max_batch_size=8,
+        batching=ti.Batching(max_queue_delay_us=5_000_000, preferred_sizes=[6]),
+    )
     arrays = [np.full((rows, 2), rows, np.float32) for rows in (1, 2, 3)]
     sent = [model.infer(inputs={"x": each}) for each in arrays]
     gate.go_on.set()
@@ -546,18 +565,19 @@ def test_without_batching_each_request_is_executed_alone(server: ti.Server) -> N
     assert statistics_of(model) == (20, 20, {1: 20})
 
 
-def test_preferred_sizes_are_waited_for(server: ti.Server) -> None:
+def test_a_preferred_size_goes_without_delay(server: ti.Server) -> None:
     gate = Gate()
     gate.go_on.set()
-    model = add(
-        server, gate, max_batch_size=16, batching=ti.Batching(max_queue_delay_us=500_000, preferred_sizes=[4])
-    )
-    sent = [model.infer(inputs={"x": array(number)[:, None]}) for number in range(8)]
+    batching = ti.Batching(max_queue_delay_us=3_000_000, preferred_sizes=[4, 8])
+    model = add(server, gate, max_batch_size=16, batching=batching)
     begin = time.monotonic()
-    for responses in sent:
+    for responses in [model.infer(inputs={"x": array(number)[:, None]}) for number in range(4)]:
         list(responses)
-    assert time.monotonic() - begin < 0.4, "a preferred size need not wait"
-    assert gate.batch_sizes == [4, 4]
+    assert time.monotonic() - begin < 2.5
+    assert gate.batch_sizes == [4]
+    configuration = model.config()["dynamic_batching"]
+    assert configuration["preferred_batch_size"] == [4, 8]
+    assert configuration["max_queue_delay_microseconds"] == 3_000_000
 
 
 def test_the_delay_is_waited_for(server: ti.Server) -> None:
@@ -605,7 +625,9 @@ def test_requests_of_several_rows_are_joined_and_parted(server: ti.Server) -> No
     for number, (count, responses) in enumerate(zip(rows, sent, strict=True)):
         (response,) = responses
         assert response.outputs["y"].numpy().tolist() == [[2 * number] * 2] * count
-        assert response.outputs["loud"].to_string_array().tolist() == [["W" * (number + row + 1)] for row in range(count)]
+        assert response.outputs["loud"].to_string_array().tolist() == [
+            ["W" * (number + row + 1)] for row in range(count)
+        ]
 
 
 # -- instances and threads ---------------------------------------------------------------------------------------------
@@ -751,7 +773,11 @@ def test_another_model_of_a_removed_models_name_may_be_quite_different(server: t
     add(server, lambda x: x)
     server.remove_model("model")
     model = server.add_model(
-        lambda words: words, name="model", inputs={"words": (str, (-1,))}, outputs={"z": (str, (-1,))}, max_batch_size=2
+        lambda words: words,
+        name="model",
+        inputs={"words": (str, (-1,))},
+        outputs={"z": (str, (-1,))},
+        max_batch_size=2,
     )
     assert answer(model, "z", words=[["a"]]).tolist() == [[b"a"]]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
 import sys
 import threading
 from collections.abc import Coroutine
@@ -14,8 +13,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pytest
-import triton_inprocess as ti
 from conftest import StartServer, add_echo, answer, write_identity
+
+import triton_inprocess as ti
 
 T = TypeVar("T")
 
@@ -110,9 +110,7 @@ def test_an_error_is_raised_and_ends_the_iteration(server: ti.Server) -> None:
     def fail(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         raise ValueError("no more coffee")
 
-    model = server.add_model(
-        fail, name="fail", inputs={"x": (np.float32, (-1,))}, outputs={"y": (np.float32, (-1,))}
-    )
+    model = server.add_model(fail, name="fail", inputs={"x": (np.float32, (-1,))}, outputs={"y": (np.float32, (-1,))})
 
     async def use() -> None:
         responses = model.async_infer(inputs={"x": array(1)})
@@ -243,11 +241,11 @@ def test_loop_after_loop(echo: ti.Model) -> None:
 def test_loops_leave_no_files_open(echo: ti.Model) -> None:
     run(answer_async(echo, x=array(0)))
     gc.collect()
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(20):
         run(answer_async(echo, x=array(0)))
     gc.collect()
-    assert len(os.listdir("/proc/self/fd")) <= before
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before
 
 
 def test_loops_in_several_threads(echo: ti.Model) -> None:
@@ -264,9 +262,7 @@ def test_threads_and_a_loop_on_one_model(echo: ti.Model) -> None:
         return await asyncio.gather(*(answer_async(echo, x=array(turn)) for turn in range(200)))
 
     with ThreadPoolExecutor(2) as pool:
-        threads = [
-            pool.submit(lambda: [answer(echo, x=array(turn)).tolist() for turn in range(200)]) for _ in range(2)
-        ]
+        threads = [pool.submit(lambda: [answer(echo, x=array(turn)).tolist() for turn in range(200)]) for _ in range(2)]
         expected = [[turn] for turn in range(200)]
         assert run(use()) == expected
         assert all(thread.result(20) == expected for thread in threads)

@@ -10,13 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-import triton_inprocess as ti
 from conftest import add_echo, answer
+
+import triton_inprocess as ti
 
 STRINGS = ["hello", "é", "日本", "", "a\0b"]
 TRAILING = [b"a\0", b""]
 
-needs_string_dtype = pytest.mark.skipif(not hasattr(np, "dtypes") or not hasattr(np.dtypes, "StringDType"), reason="numpy < 2")
+needs_string_dtype = pytest.mark.skipif(
+    not hasattr(np, "dtypes") or not hasattr(np.dtypes, "StringDType"), reason="numpy < 2"
+)
 
 
 def string_dtype() -> Any:
@@ -182,7 +185,11 @@ def test_a_function_gets_objects_of_bytes_and_may_return_any_form(server: ti.Ser
 
     model = server.add_model(shout, name="shout", inputs={"x": (str, (-1,))}, outputs={"y": ("BYTES", (-1,))})
     assert answer(model, x=["a", "é"]).tolist() == [b"A", "É".encode()]
-    assert (seen[0].dtype, seen[0].tolist(), seen[0].flags.writeable) == (np.dtype(object), [b"a", "é".encode()], False)
+    assert (seen[0].dtype, seen[0].tolist(), seen[0].flags.writeable) == (
+        np.dtype(object),
+        [b"a", "é".encode()],
+        False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -207,7 +214,7 @@ def test_strings_may_be_returned_as(server: ti.Server, returned: Any) -> None:
 
 
 def test_strings_of_different_lengths_in_one_batch(server: ti.Server) -> None:
-    model = add_echo(server, str, (2,), max_batch_size=8, batching=ti.Batching(max_queue_delay_us=20_000))
+    model = add_echo(server, str, (2,), max_batch_size=12, batching=ti.Batching(5_000_000, [12]))
     rows = [[["a" * number, "b"]] * (number % 3 + 1) for number in range(6)]
     sent = [model.infer(inputs={"x": np.array(row, object)}) for row in rows]
     for row, responses in zip(rows, sent, strict=True):
@@ -307,7 +314,15 @@ def test_what_is_not_in_tritons_form_is_refused(echo: ti.Model, content: bytes) 
 
 @pytest.mark.parametrize(
     "value",
-    [["a", None], objects(["a", None]), objects([b"a", 3]), objects(["a", ["b"]]), ["a", 3], [b"a", 3.5], objects([np.nan])],
+    [
+        ["a", None],
+        objects(["a", None]),
+        objects([b"a", 3]),
+        objects(["a", ["b"]]),
+        ["a", 3],
+        [b"a", 3.5],
+        objects([np.nan]),
+    ],
     ids=str,
 )
 def test_what_is_no_string_is_refused_by_name(server: ti.Server, value: Any) -> None:

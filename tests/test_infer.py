@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import triton_inprocess as ti
 from conftest import StartServer, add_echo, answer, write_identity
+
+import triton_inprocess as ti
 
 
 @pytest.fixture
@@ -148,9 +149,7 @@ def test_the_input_is_kept_until_the_answer_has_come(server: ti.Server) -> None:
         go_on.wait(10)
         return x
 
-    model = server.add_model(
-        wait, name="wait", inputs={"x": (np.float32, (-1,))}, outputs={"y": (np.float32, (-1,))}
-    )
+    model = server.add_model(wait, name="wait", inputs={"x": (np.float32, (-1,))}, outputs={"y": (np.float32, (-1,))})
     responses = model.infer(inputs={"x": np.full(100_000, 7, np.float32)})
     others = [np.zeros(100_000, np.float32) for _ in range(5)]
     go_on.set()
@@ -189,9 +188,7 @@ def raising(server: ti.Server, error: BaseException) -> ti.Model:
     def fail(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         raise error
 
-    return server.add_model(
-        fail, name="fail", inputs={"x": (np.float32, (-1,))}, outputs={"y": (np.float32, (-1,))}
-    )
+    return server.add_model(fail, name="fail", inputs={"x": (np.float32, (-1,))}, outputs={"y": (np.float32, (-1,))})
 
 
 def test_an_error_is_raised_and_ends_the_iteration(server: ti.Server) -> None:
@@ -362,9 +359,7 @@ def test_ctrl_c_ends_a_wait(server: ti.Server) -> None:
         go_on.wait(10)
         return x
 
-    model = server.add_model(
-        wait, name="wait", inputs={"x": (np.float32, (-1,))}, outputs={"y": (np.float32, (-1,))}
-    )
+    model = server.add_model(wait, name="wait", inputs={"x": (np.float32, (-1,))}, outputs={"y": (np.float32, (-1,))})
     responses = model.infer(inputs={"x": array(1)})
     timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
@@ -430,7 +425,9 @@ def test_one_queue_for_many_requests(echo: ti.Model) -> None:
     target: queue.SimpleQueue[ti.InferenceResponse] = queue.SimpleQueue()
     for number in range(10):
         echo.infer(inputs={"x": array(number)}, request_id=str(number), response_queue=target)
-    received = {response.request_id: response.outputs["y"].numpy()[0] for response in (target.get(timeout=5) for _ in range(10))}
+    received = {
+        response.request_id: response.outputs["y"].numpy()[0] for response in (target.get(timeout=5) for _ in range(10))
+    }
     assert received == {str(number): number for number in range(10)}
 
 

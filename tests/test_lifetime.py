@@ -13,6 +13,7 @@ import time
 import traceback
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -518,9 +519,7 @@ def test_the_callers_memory_is_kept_for_a_request_that_nobody_waits_for(server: 
         seen.append(float(x.sum()))
         return x[:1]
 
-    model = server.add_model(
-        function, name="m", inputs={"x": (np.float32, (-1,))}, outputs={"y": (np.float32, (1,))}
-    )
+    model = server.add_model(function, name="m", inputs={"x": (np.float32, (-1,))}, outputs={"y": (np.float32, (1,))})
     for _ in range(3):
         model.infer(inputs={"x": np.ones(1_000_000, np.float32)})
     gc.collect()
@@ -704,16 +703,12 @@ def test_private_files_are_gone_after_a_start_that_failed(
     ("end", "status"),
     [("", 0), ("sys.exit(3)", 3), ("1 / 0", 1), ("os.kill(os.getpid(), signal.SIGINT); time.sleep(9)", -2)],
 )
-def test_private_files_are_gone_at_exit(
-    runtime: ti.runtime.Runtime, temporary: Path, end: str, status: int
-) -> None:
+def test_private_files_are_gone_at_exit(runtime: ti.runtime.Runtime, temporary: Path, end: str, status: int) -> None:
     run_script("server, model = start(); answer(model)\n" + end).check(status=status, within=5)
     assert private_folders(temporary) == []
 
 
-def test_private_files_are_gone_at_exit_with_a_server_left_behind(
-    runtime: ti.runtime.Runtime, temporary: Path
-) -> None:
+def test_private_files_are_gone_at_exit_with_a_server_left_behind(runtime: ti.runtime.Runtime, temporary: Path) -> None:
     source = "server, model = start(lambda x: time.sleep(99), exit_timeout=1)\nleft = model.infer(inputs={'x': X})"
     run_script(source).check(within=6)
     assert private_folders(temporary) == []
@@ -723,24 +718,21 @@ def test_private_files_of_killed_processes_are_removed_at_the_next_start(
     start_server: StartServer, temporary: Path
 ) -> None:
     source = "server, model = start(); answer(model); print('up', flush=True); time.sleep(60)"
-    processes = [start_script(source) for _ in range(3)]
-    try:
+    with ExitStack() as stack:
+        processes = [stack.enter_context(start_script(source)) for _ in range(3)]
+        stack.callback(lambda: [process.kill() for process in processes])
         for process in processes:
             assert process.stdout is not None
             assert process.stdout.readline() == "up\n"
         assert len(private_folders(temporary)) == 3
         for process in processes[:2]:
             process.kill()
-            finish(process, 0)
+            process.wait()
         server = start_server()
         # Those of the process that lives and the server's own are left.
         assert len(private_folders(temporary)) == 2
         server.stop()
         assert len(private_folders(temporary)) == 1
-    finally:
-        for process in processes:
-            process.kill()
-            process.communicate()
     start_server().stop()
     assert private_folders(temporary) == []
 
@@ -758,13 +750,15 @@ for _ in range(300):
     assert (folder / "config.pbtxt").exists()
     files.remove()
 """
-    processes = [start_script(source) for _ in range(4)]
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    for process in processes:
-        finish(process, time.monotonic()).check()
+    with ExitStack() as stack:
+        processes = [stack.enter_context(start_script(source)) for _ in range(4)]
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        results = [finish(process, time.monotonic()) for process in processes]
+    for result in results:
+        result.check()
     assert private_folders(temporary) == []
 
 
@@ -983,9 +977,7 @@ def test_a_request_is_sent_again_after_it_completed(
         assert not request.in_flight
 
 
-def test_a_request_to_a_backend_that_releases_late_is_sent_again(
-    start_identity: StartServer, repository: Path
-) -> None:
+def test_a_request_to_a_backend_that_releases_late_is_sent_again(start_identity: StartServer, repository: Path) -> None:
     write_identity(repository)
     server = start_identity()
     model = server.model("identity")

@@ -10,21 +10,55 @@ from typing import Any
 
 import numpy as np
 import pytest
-import triton_inprocess as ti
 from conftest import StartServer, add_echo, write_identity
 
-NAMES = """
-    Server Options Model InferenceRequest InferenceResponse Tensor MemoryBuffer RateLimiterResource
-    ModelLoadDeviceLimit DataType MemoryType InstanceGroupKind LogFormat LogLevel MetricFormat MetricKind
-    ModelBatchFlag ModelControlMode ModelTxnPropertyFlag RateLimitMode TritonError UnknownError InternalError
-    NotFoundError InvalidArgumentError UnavailableError UnsupportedError AlreadyExistsError CancelledError
-    TensorSpec Batching runtime
-""".split()
+import triton_inprocess as ti
 
-ERRORS = """
-    UnknownError InternalError NotFoundError InvalidArgumentError UnavailableError UnsupportedError
-    AlreadyExistsError CancelledError
-""".split()
+NAMES = [
+    "Server",
+    "Options",
+    "Model",
+    "InferenceRequest",
+    "InferenceResponse",
+    "Tensor",
+    "MemoryBuffer",
+    "RateLimiterResource",
+    "ModelLoadDeviceLimit",
+    "DataType",
+    "MemoryType",
+    "InstanceGroupKind",
+    "LogFormat",
+    "LogLevel",
+    "MetricFormat",
+    "MetricKind",
+    "ModelBatchFlag",
+    "ModelControlMode",
+    "ModelTxnPropertyFlag",
+    "RateLimitMode",
+    "TritonError",
+    "UnknownError",
+    "InternalError",
+    "NotFoundError",
+    "InvalidArgumentError",
+    "UnavailableError",
+    "UnsupportedError",
+    "AlreadyExistsError",
+    "CancelledError",
+    "TensorSpec",
+    "Batching",
+    "runtime",
+]
+
+ERRORS = [
+    "UnknownError",
+    "InternalError",
+    "NotFoundError",
+    "InvalidArgumentError",
+    "UnavailableError",
+    "UnsupportedError",
+    "AlreadyExistsError",
+    "CancelledError",
+]
 
 OPTIONS: dict[str, Any] = {
     "model_repository": [],

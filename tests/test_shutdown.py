@@ -140,7 +140,11 @@ def test_status_of_sys_exit_is_kept(python: str) -> None:
 
 
 def test_status_of_sys_exit_is_kept_when_the_server_is_left_behind(python: str) -> None:
-    source = "server, model = start(lambda x: time.sleep(60), exit_timeout=1); i = model.infer(inputs={'x': X}); sys.exit(3)"
+    source = """
+server, model = start(lambda x: time.sleep(60), exit_timeout=1)
+iterator = model.infer(inputs={"x": X})
+sys.exit(3)
+"""
     result = run_script(source, python).check(status=3, within=6)
     assert result.errors.count("RuntimeWarning") == 1
 
@@ -263,10 +267,13 @@ time.sleep(0.1)
 
 
 def test_exit_with_a_daemon_thread_that_waits_in_infer(python: str) -> None:
-    source = SLOW + """
+    source = (
+        SLOW
+        + """
 threading.Thread(target=answer, args=(model,), daemon=True).start()
 started.wait()
 """
+    )
     run_script(source, python).check(within=5)
 
 
@@ -345,10 +352,14 @@ wait_until(lambda: count[0] > 1)
 
 
 def test_exit_while_a_daemon_thread_stops_the_server(python: str) -> None:
-    source = SLOW + IN_FLIGHT + """
+    source = (
+        SLOW
+        + IN_FLIGHT
+        + """
 threading.Thread(target=server.stop, daemon=True).start()
 time.sleep(0.05)
 """
+    )
     run_script(source, python).check(within=5)
 
 
@@ -366,7 +377,9 @@ asyncio.run(main())
     run_script(source, python).check(within=5)
 
 
-ASYNC_IN_FLIGHT = SLOW + """
+ASYNC_IN_FLIGHT = (
+    SLOW
+    + """
 async def wait():
     async for response in model.async_infer(inputs={"x": X}):
         pass
@@ -374,6 +387,7 @@ async def main():
     tasks = [asyncio.ensure_future(wait()) for _ in range(2)]
     await asyncio.sleep(0.05)
 """
+)
 
 
 def test_exit_from_inside_asyncio(python: str) -> None:
@@ -393,10 +407,13 @@ def test_exit_after_asyncio_with_a_request_in_flight(python: str) -> None:
 
 
 def test_exit_with_a_loop_that_was_never_closed(python: str) -> None:
-    source = ASYNC_IN_FLIGHT + """
+    source = (
+        ASYNC_IN_FLIGHT
+        + """
 loop = asyncio.new_event_loop()
 loop.run_until_complete(main())
 """
+    )
     result = run_script(source, python)
     assert result.status == 0, result.errors  # asyncio itself complains of the tasks
     assert "nanobind" not in result.errors
@@ -405,7 +422,9 @@ loop.run_until_complete(main())
 
 
 def test_exit_with_an_event_loop_in_a_daemon_thread(python: str) -> None:
-    source = SLOW + """
+    source = (
+        SLOW
+        + """
 async def wait():
     while True:
         async for response in model.async_infer(inputs={"x": X}):
@@ -413,6 +432,7 @@ async def wait():
 threading.Thread(target=lambda: asyncio.run(wait()), daemon=True).start()
 started.wait()
 """
+    )
     result = run_script(source, python)
     assert result.status == 0, result.errors
     assert "nanobind" not in result.errors
@@ -472,7 +492,8 @@ print("done")
 
 
 def test_server_dropped_inside_a_generator(python: str, tmp_path: object) -> None:
-    source = """
+    source = (
+        """
 def generate():
     server, model = start()
     while True:
@@ -480,15 +501,19 @@ def generate():
 generator = generate()
 next(generator)
 del generator
-""" + STOPPED + """
+"""
+        + STOPPED
+        + """
 generator = generate()
 next(generator)
 """
+    )
     assert "folders 0\ndone" in run_alone(source, python, tmp_path).check(within=5).output
 
 
 def test_server_dropped_inside_a_coroutine(python: str, tmp_path: object) -> None:
-    source = """
+    source = (
+        """
 async def main():
     server, model = start()
     async for response in model.async_infer(inputs={"x": X}):
@@ -508,7 +533,9 @@ async def both():
         pass
 asyncio.run(both())
 gc.collect()
-""" + STOPPED
+"""
+        + STOPPED
+    )
     assert "folders 0\ndone" in run_alone(source, python, tmp_path).check(within=6).output
 
 
@@ -653,10 +680,13 @@ except KeyboardInterrupt:
 
 
 def test_unhandled_interrupt_with_a_request_in_flight(python: str) -> None:
-    source = SLOW + """
+    source = (
+        SLOW
+        + """
 print("now", flush=True)
 answer(model)
 """
+    )
     result = interrupt(source, python, 2)
     assert result.status == -2, result.errors  # as every Python program that Ctrl-C ends
     assert "nanobind" not in result.errors

@@ -14,12 +14,19 @@
 #include "runtime/error.h"
 #include "runtime/function_table.h"
 #include "tensor/bytes_codec.h"
+#include "tensor/deferred_release.h"
 
 namespace triton_inprocess {
 namespace {
 
 std::uint64_t now() noexcept {
     return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+bool is_cancelled(TRITONBACKEND_Request* request) noexcept {
+    bool cancelled = false;
+    ignore(api().TRITONBACKEND_RequestIsCancelled(request, &cancelled));  // a library without it cannot cancel, either
+    return cancelled;
 }
 
 class Batch {
@@ -38,6 +45,12 @@ class Batch {
         } catch (const std::exception& error) {
             fail(Error(TRITONSERVER_ERROR_INTERNAL, error.what()));
         }
+        finish();
+    }
+
+    void cancel() noexcept {
+        started_ = compute_started_ = compute_ended_ = now();
+        fail(Error(TRITONSERVER_ERROR_CANCELLED, "the request was cancelled before it was executed"));
         finish();
     }
 
@@ -90,6 +103,7 @@ class Batch {
     void fail(const Error& error) noexcept { error_.emplace(error); }
 
     void finish() noexcept {
+        const DeferredRelease::ConsumerComes scope;
         std::vector<Answer> answers;
         std::int64_t first_row = 0;
         for (std::size_t i = 0; i < requests_.size(); ++i) {
@@ -231,13 +245,22 @@ class Batch {
 
 void execute_batch(PythonFunction& function, TRITONBACKEND_ModelInstance* instance, TRITONBACKEND_Request** requests,
                    std::uint32_t count) noexcept {
+    // Those that were cancelled while they waited go first and unbegun.
+    TRITONBACKEND_Request** const end = requests + count;
+    TRITONBACKEND_Request** const live =
+        std::any_of(requests, end, is_cancelled) ? std::stable_partition(requests, end, is_cancelled) : requests;
+    for (TRITONBACKEND_Request** each = requests; each != live; ++each) {
+        Batch(function, instance, each, 1).cancel();
+    }
     if (function.batched()) {
-        Batch(function, instance, requests, count).run();
+        if (live != end) {
+            Batch(function, instance, live, static_cast<std::uint32_t>(end - live)).run();
+        }
         return;
     }
     // Without a batch dimension there is nothing to join.
-    for (std::uint32_t i = 0; i < count; ++i) {
-        Batch(function, instance, requests + i, 1).run();
+    for (TRITONBACKEND_Request** each = live; each != end; ++each) {
+        Batch(function, instance, each, 1).run();
     }
 }
 

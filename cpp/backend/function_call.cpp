@@ -1,5 +1,7 @@
 #include "backend/function_call.h"
 
+#include <nanobind/stl/string.h>
+
 #include <string>
 #include <utility>
 
@@ -40,8 +42,16 @@ Tensor to_output(nb::handle value, const TensorSpec& spec, const PythonFunction&
     std::optional<Tensor> tensor = tensor_over_array(value);
     if (!tensor) {
         // Lists, other array types, strided arrays, BYTES: what has no type of its own takes the declared one.
-        tensor = nb::cast<Tensor>(
-            nb::module_::import_("triton_inprocess._convert").attr("to_output_tensor")(value, spec.data_type));
+        try {
+            tensor = nb::cast<Tensor>(
+                nb::module_::import_("triton_inprocess._convert").attr("to_output_tensor")(value, spec.data_type));
+        } catch (nb::python_error& error) {
+            refuse(function, "returned output '" + spec.name + "' that is no " + data_type_name(spec.data_type) +
+                                 " tensor: " + nb::cast<std::string>(nb::str(error.value())));
+        }
+    }
+    if (spec.data_type == TRITONSERVER_TYPE_BF16 && tensor->data_type() == TRITONSERVER_TYPE_UINT16) {
+        tensor = Tensor(spec.data_type, tensor->shape(), tensor->buffer());  // the bits, for want of a numpy type
     }
     if (tensor->data_type() != spec.data_type) {
         refuse(function, "returned output '" + spec.name + "' of type " + data_type_name(tensor->data_type()) +

@@ -18,6 +18,8 @@ class BufferSlice final : public Buffer {
     BufferSlice(void* data, std::size_t byte_size, Ref<Buffer> whole)
         : Buffer(data, byte_size, whole->memory_type(), whole->memory_type_id(), true), whole_(std::move(whole)) {}
 
+    const Buffer& root() const noexcept override { return whole_->root(); }
+
   private:
     Ref<Buffer> whole_;
 };

@@ -42,7 +42,7 @@ bool AsyncResponseIterator::complete() noexcept {
         if (!future.is_valid() || nb::cast<bool>(future.attr("done")())) {
             return true;
         }
-        std::unique_ptr<InferenceResponse> response = request_.queue->pop();
+        std::unique_ptr<InferenceResponse> response = request_.queue()->pop();
         if (!response) {
             future_ = future;
             return false;
@@ -61,7 +61,7 @@ bool AsyncResponseIterator::complete() noexcept {
 
 void AsyncResponseIterator::let_go() noexcept {
     future_.reset();
-    request_.model.reset();
+    request_.drop_model();
 }
 
 void register_async_response_iterator(nb::module_& module) {

@@ -22,8 +22,8 @@ class AsyncResponseIterator {
     /// for the next one. False when no response is there.
     bool complete() noexcept;
 
-    const Ref<ResponseQueue>& queue() const noexcept { return request_.queue; }
-    std::array<PyObject*, 2> held() const noexcept { return {request_.model.ptr(), future_.ptr()}; }
+    const Ref<ResponseQueue>& queue() const noexcept { return request_.queue(); }
+    std::array<PyObject*, 2> held() const noexcept { return {request_.model(), future_.ptr()}; }
     void let_go() noexcept;
 
   private:

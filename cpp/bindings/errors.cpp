@@ -1,5 +1,7 @@
 #include "bindings/errors.h"
 
+#include <nanobind/stl/string.h>
+
 #include <array>
 #include <string>
 

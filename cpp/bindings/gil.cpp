@@ -1,6 +1,7 @@
 #include "bindings/gil.h"
 
 #include <cxxabi.h>
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -8,6 +9,8 @@
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "tensor/deferred_release.h"
 
 namespace triton_inprocess {
 namespace {
@@ -19,6 +22,14 @@ std::atomic<std::thread::id> finalizing_thread{};
     for (;;) {
         pause();
     }
+}
+
+/// Whether the calling thread has the GIL. CPython's function for that is public but, to this day, not in the stable
+/// ABI: it is looked up, and where it is missing nobody has the GIL for sure.
+bool holds_gil() noexcept {
+    using Check = int (*)();
+    static const auto check = reinterpret_cast<Check>(dlsym(RTLD_DEFAULT, "PyGILState_Check"));
+    return check != nullptr && !shutting_down.load(std::memory_order_acquire) && check() != 0;
 }
 
 void sleep_if_shutting_down() noexcept {
@@ -72,6 +83,8 @@ class CachedThreadState {
 
 thread_local CachedThreadState cached_thread_state;
 
+int drop_pending(void* /*unused*/) noexcept;
+
 class DeferredDrops {
   public:
     // Never destroyed: Triton's threads may still defer while the process ends.
@@ -86,6 +99,14 @@ class DeferredDrops {
         present_.store(true, std::memory_order_release);
     }
 
+    /// Has the main thread drop them as soon as it runs Python code.
+    void schedule() noexcept {
+        const std::scoped_lock guard(mutex_);
+        if (!objects_.empty() && !scheduled_ && !shutting_down.load(std::memory_order_acquire)) {
+            scheduled_ = Py_AddPendingCall(drop_pending, nullptr) == 0;
+        }
+    }
+
     std::vector<PyObject*> take() noexcept {
         std::vector<PyObject*> taken;
         if (present_.load(std::memory_order_acquire)) {
@@ -96,11 +117,24 @@ class DeferredDrops {
         return taken;
     }
 
+    void pending_call_comes() noexcept {
+        const std::scoped_lock guard(mutex_);
+        scheduled_ = false;
+    }
+
   private:
     std::mutex mutex_;
     std::vector<PyObject*> objects_;
     std::atomic<bool> present_{false};
+    bool scheduled_ = false;
 };
+
+// What the main thread does when nobody else came to drop the objects meanwhile.
+int drop_pending(void* /*unused*/) noexcept {
+    DeferredDrops::instance().pending_call_comes();
+    drop_deferred();
+    return 0;
+}
 
 }  // namespace
 
@@ -136,12 +170,23 @@ PyObject* call_on_native_thread(PyObject* function, PyObject* arguments, PyObjec
     return without_unwinding([=] { return PyObject_Call(function, arguments, keywords); });
 }
 
-void defer_drop(PyObject* object) noexcept {
+void let_go(PyObject* object) noexcept {
+    if (holds_gil()) {
+        Py_DECREF(object);
+        return;
+    }
     try {
         DeferredDrops::instance().add(object);
+        if (!DeferredRelease::consumer_comes()) {
+            DeferredDrops::instance().schedule();
+        }
     } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
         // Out of memory: the object is leaked, which is safe.
     }
+}
+
+void enable_deferred_drops() noexcept {
+    DeferredRelease::set_ask([] { DeferredDrops::instance().schedule(); });
 }
 
 void drop_deferred() noexcept {

@@ -39,8 +39,12 @@ class NativeThreadGil {
 /// unwound through frames that must not be.
 PyObject* call_on_native_thread(PyObject* function, PyObject* arguments, PyObject* keywords) noexcept;
 
-/// Gives up a reference without the GIL: the next holder of the GIL that calls `drop_deferred` drops it.
-void defer_drop(PyObject* object) noexcept;
+/// Gives up a reference, with or without the GIL. Without, it is dropped by the next holder of the GIL that calls
+/// `drop_deferred`, at the latest by the main thread.
+void let_go(PyObject* object) noexcept;
+
+/// Makes the main thread drop what was deferred when nobody else comes for it; called once.
+void enable_deferred_drops() noexcept;
 
 /// Drops what was deferred; needs the GIL. Cheap when there is nothing.
 void drop_deferred() noexcept;

@@ -28,7 +28,7 @@ PendingRequest submit(const Server& server, nb::object model, const std::string&
         set_field(request, field, value);
     }
     Ref<ResponseQueue> queue = make_ref<ResponseQueue>(std::move(second));
-    PendingRequest pending{queue, request.block(), std::move(model), raise_on_error};
+    PendingRequest pending(queue, request.block(), std::move(model), raise_on_error);
     const ReleaseGil guard;
     request.submit(std::move(queue));
     return pending;
@@ -46,7 +46,7 @@ std::pair<Iterator, Iterator> infer_twice(const Server& server, nb::object model
                                           std::int64_t version, bool raise_on_error, const nb::dict& fields) {
     Ref<ResponseQueue> queue = make_ref<ResponseQueue>();
     PendingRequest first = submit(server, model, name, version, raise_on_error, fields, queue);
-    PendingRequest second{std::move(queue), first.block, std::move(model), false};
+    PendingRequest second(std::move(queue), first.block(), std::move(model), false);
     return {Iterator(std::move(first)), Iterator(std::move(second))};
 }
 

@@ -50,7 +50,7 @@ void register_inference_request(nb::module_& module) {
             [](InferenceRequest& self, nb::object model) {
                 drop_deferred();
                 Ref<ResponseQueue> queue = make_ref<ResponseQueue>();
-                PendingRequest pending{queue, self.block(), std::move(model), true};
+                PendingRequest pending(queue, self.block(), std::move(model), true);
                 {
                     const ReleaseGil guard;
                     self.submit(std::move(queue));

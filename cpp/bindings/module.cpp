@@ -6,9 +6,11 @@
 #include "bindings/enums.h"
 #include "bindings/errors.h"
 #include "bindings/event_loop_hub.h"
+#include "bindings/gil.h"
 #include "bindings/infer.h"
 #include "bindings/inference_request.h"
 #include "bindings/inference_response.h"
+#include "bindings/log_pipe.h"
 #include "bindings/memory_buffer.h"
 #include "bindings/python_function.h"
 #include "bindings/response_iterator.h"
@@ -35,10 +37,12 @@ NB_MODULE(_native, module) {
             }
         });
 
+    ti::enable_deferred_drops();
     ti::register_errors(module);
     ti::register_enums(module);
     ti::register_runtime(module);
     ti::register_shutdown(module);
+    ti::register_log_pipe(module);
     ti::register_memory_buffer(module);
     ti::register_tensor(module);
     ti::register_server_options(module);

@@ -98,11 +98,11 @@ nb::dlpack::dtype storage_type(DataType data_type) {
 }
 
 bool c_contiguous(const nb::ndarray<nb::ro>& array) {
+    if (array.size() == 0) {
+        return true;
+    }
     std::int64_t expected = 1;
     for (std::size_t i = array.ndim(); i-- > 0;) {
-        if (array.shape(i) == 0) {
-            return true;
-        }
         // The stride of a dimension of size 1 means nothing.
         if (array.shape(i) != 1 && array.stride(i) != expected) {
             return false;
@@ -125,6 +125,17 @@ nb::object bytes_array(const Tensor& tensor) {
         shape.append(dimension);
     }
     return array.attr("reshape")(shape);
+}
+
+/// What an array over the buffer keeps alive: the Python object that owns the memory, so that the garbage collector
+/// sees it, or else the buffer.
+nb::object owner_of(Ref<Buffer> buffer) {
+    if (const auto* const python = dynamic_cast<const PythonBuffer*>(&buffer->root())) {
+        return nb::borrow(python->owner());
+    }
+    nb::capsule capsule(buffer.get(), [](void* block) noexcept { Ref<Buffer>::adopt(static_cast<Buffer*>(block)); });
+    static_cast<void>(buffer.detach());
+    return std::move(capsule);
 }
 
 nb::object as_bfloat16(const nb::object& array) {
@@ -190,9 +201,7 @@ nb::object to_array(const Tensor& tensor, bool read_only) {
         return array;
     }
     const std::vector<std::size_t> shape(tensor.shape().begin(), tensor.shape().end());
-    Ref<Buffer> share = buffer;
-    const nb::capsule owner(share.get(), [](void* block) noexcept { Ref<Buffer>::adopt(static_cast<Buffer*>(block)); });
-    static_cast<void>(share.detach());
+    const nb::object owner = owner_of(buffer);
     const nb::dlpack::dtype dtype = storage_type(tensor.data_type());
     nb::object array;
     if (read_only || buffer->read_only()) {

@@ -1,25 +1,39 @@
 #include "bindings/pending_request.h"
 
-#include <utility>
-
 #include "bindings/gil.h"
 #include "bindings/inference_response.h"
 
 namespace triton_inprocess {
 
+PendingRequest::PendingRequest(Ref<ResponseQueue> queue, Ref<RequestBlock> block, nanobind::object model,
+                               bool raise_on_error)
+    : queue_(std::move(queue)), block_(std::move(block)), model_(std::move(model)), raise_on_error_(raise_on_error) {
+    block_->claim();
+}
+
+void PendingRequest::let_go() noexcept {
+    if (block_) {
+        // In this order: what is put aside after the claim has ended, somebody else is asked to fetch.
+        block_->unclaim();
+        block_ = nullptr;
+        drop_deferred();
+    }
+}
+
 nanobind::object PendingRequest::deliver(std::unique_ptr<InferenceResponse> response) {
     if (response->final) {
-        block = nullptr;
+        let_go();
+    } else {
+        drop_deferred();
     }
-    drop_deferred();
-    if (response->error && raise_on_error) {
+    if (response->error && raise_on_error_) {
         throw Error(*response->error);
     }
-    return make_response(std::move(response), model);
+    return make_response(std::move(response), model_);
 }
 
 void PendingRequest::cancel() {
-    const Ref<RequestBlock> present = block;
+    const Ref<RequestBlock> present = block_;
     if (present) {
         const ReleaseGil guard;
         present->cancel();

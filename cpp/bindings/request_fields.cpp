@@ -1,5 +1,7 @@
 #include "bindings/request_fields.h"
 
+#include <nanobind/stl/string.h>
+
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -60,13 +62,31 @@ std::uint64_t unsigned_integer(const std::string& field, nb::handle value, std::
     return result;
 }
 
+/// The tensor for an input; what is wrong with the data is said with the input's name.
+Tensor input_tensor(const std::string& name, nb::handle data) {
+    try {
+        return to_tensor(data);
+    } catch (nb::python_error& error) {
+        if (error.matches(PyExc_UnicodeError)) {
+            throw;  // it says more than a text can
+        }
+        for (PyObject* const type : {PyExc_TypeError, PyExc_ValueError}) {
+            if (error.matches(type)) {
+                const std::string message = "input '" + name + "': " + nb::cast<std::string>(nb::str(error.value()));
+                nb::raise_from(error, type, "%s", message.c_str());
+            }
+        }
+        throw;
+    }
+}
+
 void set_inputs(InferenceRequest& request, nb::handle value) {
     if (PyDict_Check(value.ptr()) == 0) {
         wrong_type("inputs", "a dict of input name to tensor", value);
     }
     for (const auto [name, data] : nb::borrow<nb::dict>(value)) {
         const std::string input = text("the name of an input", name);
-        request.add_input(input, to_tensor(data));
+        request.add_input(input, input_tensor(input, data));
     }
 }
 

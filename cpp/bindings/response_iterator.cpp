@@ -25,7 +25,7 @@ nb::object ResponseIterator::next() {
     if (request_.finished()) {
         return end();
     }
-    const Ref<ResponseQueue> queue = request_.queue;
+    const Ref<ResponseQueue> queue = request_.queue();
     std::unique_ptr<InferenceResponse> response = queue->pop();
     while (!response) {
         {

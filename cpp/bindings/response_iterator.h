@@ -18,8 +18,8 @@ class ResponseIterator {
     nanobind::object next();
     void cancel() { request_.cancel(); }
 
-    std::array<PyObject*, 1> held() const noexcept { return {request_.model.ptr()}; }
-    void let_go() noexcept { request_.model.reset(); }
+    std::array<PyObject*, 1> held() const noexcept { return {request_.model()}; }
+    void let_go() noexcept { request_.drop_model(); }
 
   private:
     PendingRequest request_;

@@ -62,9 +62,10 @@ void InferenceRequest::add_input(const std::string& name, const Tensor& tensor) 
 }
 
 void InferenceRequest::remove_input(const std::string& name) {
+    std::vector<Ref<Buffer>> let_go;  // after unlocking
     const RequestBlock::Idle held = block_->idle();
     check(api().TRITONSERVER_InferenceRequestRemoveInput(held.get(), name.c_str()));
-    block_->drop(name);
+    let_go = block_->take(name);
 }
 
 void InferenceRequest::add_requested_output(const std::string& name) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "core/response_allocator.h"
 #include "runtime/error.h"
 #include "runtime/function_table.h"
+#include "tensor/deferred_release.h"
 
 namespace triton_inprocess {
 
@@ -54,12 +56,21 @@ void RequestBlock::wait_for_release() const noexcept {
 }
 
 void RequestBlock::close() noexcept {
-    const std::scoped_lock guard(mutex_);
-    if (request_ != nullptr && !in_flight()) {
+    std::vector<Input> inputs;
+    {
+        const std::scoped_lock guard(mutex_);
+        if (request_ == nullptr || in_flight()) {
+            return;
+        }
         ignore(api().TRITONSERVER_InferenceRequestDelete(request_));
         request_ = nullptr;
-        inputs_.clear();
+        inputs.swap(inputs_);
         server_use_.reset();
+    }
+    // Unlocked: a Python owner may use the request when it goes.
+    inputs.clear();
+    if (claims_.load() == 0) {
+        DeferredRelease::ask();
     }
 }
 
@@ -67,10 +78,14 @@ void RequestBlock::keep(const std::string& input_name, Ref<Buffer> buffer) {
     inputs_.push_back({input_name, std::move(buffer)});
 }
 
-void RequestBlock::drop(const std::string& input_name) noexcept {
-    inputs_.erase(
-        std::remove_if(inputs_.begin(), inputs_.end(), [&](const Input& input) { return input.name == input_name; }),
-        inputs_.end());
+std::vector<Ref<Buffer>> RequestBlock::take(const std::string& input_name) {
+    std::vector<Ref<Buffer>> taken;
+    const auto kept = std::stable_partition(inputs_.begin(), inputs_.end(),
+                                            [&](const Input& input) { return input.name != input_name; });
+    std::transform(kept, inputs_.end(), std::back_inserter(taken),
+                   [](Input& input) { return std::move(input.buffer); });
+    inputs_.erase(kept, inputs_.end());
+    return taken;
 }
 
 Ref<Buffer> RequestBlock::owner_of(const void* address) const noexcept {
@@ -134,11 +149,13 @@ void RequestBlock::on_release(TRITONSERVER_InferenceRequest* request, std::uint3
     if ((flags & TRITONSERVER_REQUEST_RELEASE_ALL) == 0) {
         return;  // a reschedule: Triton keeps the request
     }
+    const DeferredRelease::ConsumerComes scope;
     RequestTable::instance().erase(request);
     static_cast<RequestBlock*>(user)->finish_one();
 }
 
 void RequestBlock::on_response(TRITONSERVER_InferenceResponse* response, std::uint32_t flags, void* user) noexcept {
+    const DeferredRelease::ConsumerComes scope;
     auto* const block = static_cast<RequestBlock*>(user);
     std::unique_ptr<InferenceResponse> taken = InferenceResponse::take(response, flags);
     if (!taken->final) {

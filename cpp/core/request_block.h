@@ -46,7 +46,13 @@ class RequestBlock final : public RefCounted {
 
     /// Memory that the request reads and that stays alive with it.
     void keep(const std::string& input_name, Ref<Buffer> buffer);
-    void drop(const std::string& input_name) noexcept;
+    /// The buffers of an input, which the request does not keep any more: to be let go when the request is unlocked,
+    /// for their owner may be a Python object that uses it.
+    std::vector<Ref<Buffer>> take(const std::string& input_name);
+
+    /// Whoever will fetch the responses claims the request, and no longer than that.
+    void claim() noexcept { claims_.fetch_add(1); }
+    void unclaim() noexcept { claims_.fetch_sub(1); }
 
     /// The input buffer that holds `address`, or null. Only while the request is in flight.
     Ref<Buffer> owner_of(const void* address) const noexcept;
@@ -85,6 +91,7 @@ class RequestBlock final : public RefCounted {
     Ref<ResponseQueue> queue_;
     std::atomic<int> outstanding_{0};
     std::atomic<bool> answered_{false};
+    std::atomic<int> claims_{0};
 };
 
 }  // namespace triton_inprocess

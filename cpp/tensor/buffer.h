@@ -19,6 +19,9 @@ class Buffer : public RefCounted {
     std::int64_t memory_type_id() const noexcept { return memory_type_id_; }
     bool read_only() const noexcept { return read_only_; }
 
+    /// The buffer that owns the memory: this one, unless it is a part of another.
+    virtual const Buffer& root() const noexcept { return *this; }
+
   protected:
     Buffer(void* data, std::size_t byte_size, MemoryType memory_type, std::int64_t memory_type_id, bool read_only)
         : data_(data),

@@ -73,8 +73,7 @@ def to_tensor(value: Any) -> Tensor:
     """
     if isinstance(value, Tensor):
         return value
-    if isinstance(value, np.ma.MaskedArray):
-        raise TypeError("a masked array cannot be a tensor, its mask would be lost: use array.filled() or array.data")
+    _refuse_mask(value)
     if isinstance(value, (np.ndarray, np.generic)):
         return _from_array(np.asarray(value).view(np.ndarray))
     if isinstance(value, (str, bytes, list, tuple)):
@@ -90,13 +89,17 @@ def to_output_tensor(value: Any, data_type: DataType) -> Tensor:
     """As to_tensor; numbers and lists, which have no type of their own, become `data_type`."""
     if data_type is not DataType.BYTES and isinstance(value, (bool, int, float, list, tuple)):
         return _from_array(np.asarray(value, dtype=_numpy_dtype(data_type)))
-    if data_type is DataType.BF16 and isinstance(value, np.ndarray) and value.dtype == np.uint16:
-        return tensor_over_array(_plain(value), DataType.BF16)
     return to_tensor(value)
+
+
+def _refuse_mask(value: object) -> None:
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError("a masked array cannot be a tensor, its mask would be lost: use array.filled() or array.data")
 
 
 def from_dlpack(value: Any) -> Tensor:
     """A tensor over the memory of an object that speaks DLPack, in host memory."""
+    _refuse_mask(value)
     return _from_array(np.from_dlpack(value))
 
 
@@ -139,8 +142,8 @@ def _numpy_dtype(data_type: DataType) -> np.dtype[Any]:
 
 def _plain_name(dtype: np.dtype[Any]) -> str:
     """The name by kind and size: np.longlong and its kin have names of their own."""
-    plain = np.dtype(f"{dtype.kind}{dtype.itemsize}") if dtype.kind in "iuf" else dtype
-    return str(plain.name)
+    known = dtype.kind in "iu" or (dtype.kind == "f" and dtype.itemsize in (2, 4, 8))
+    return str((np.dtype(f"{dtype.kind}{dtype.itemsize}") if known else dtype).name)
 
 
 def _plain(array: Array) -> Array:
@@ -153,19 +156,22 @@ def _from_array(array: Array) -> Tensor:
         return _from_elements(array)
     if array.dtype.name == "bfloat16":
         return tensor_over_array(_plain(array).view(np.uint16), DataType.BF16)
-    if (
-        array.dtype.name not in _NUMPY_NAMES
-        and np.dtype(f"{array.dtype.kind}{array.dtype.itemsize}").name not in _NUMPY_NAMES
-    ):
+    if _plain_name(array.dtype) not in _NUMPY_NAMES:
         hint = "; send the bits as UINT8: array.view(numpy.uint8)" if array.dtype.name.startswith("float8") else ""
         raise TypeError(f"numpy dtype {array.dtype.name} has no Triton data type{hint}")
     return tensor_over_array(_plain(array))
 
 
 def _from_list(value: Any) -> Array:
-    array = np.asarray(value)
-    # Through an object array, for numpy's own S and U types drop trailing NULs.
-    return _object_array(value) if array.dtype.kind in _TEXT_KINDS else array
+    # Texts through an object array: numpy's own S and U types drop trailing NULs, and make every element as long as the
+    # longest.
+    return _object_array(value) if isinstance(_first_leaf(value), (str, bytes)) else np.asarray(value)
+
+
+def _first_leaf(value: Any) -> Any:
+    while isinstance(value, (list, tuple)) and value:
+        value = value[0]
+    return value
 
 
 def _object_array(value: Any) -> Array:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import threading
 from collections.abc import Callable
 from types import SimpleNamespace
 
-from ._native import LogLevel
+from ._native import LogLevel, LogPipe
 
 __all__ = ["LogForwarder"]
 
@@ -20,32 +19,27 @@ _HEADER = re.compile(rb"(?:(?P<short>[IWEV])\d{4} |\d{4}-\d\d-\d\dT\S+ (?P<iso>[
 
 
 class LogForwarder:
-    """Calls `callback(level, message)` for each line that is written to `path`."""
+    """Calls `callback(level, message)` for each line that is written to `path`, a file name for Triton."""
 
     def __init__(self, callback: Callable[[LogLevel, str], object]) -> None:
         """Open the pipe and start the thread."""
         self._callback = callback
         self._level = LogLevel.INFO
-        read_end, self._write_end = os.pipe()
-        self._thread = threading.Thread(target=self._read, args=(read_end,), name="triton-inprocess-log", daemon=True)
+        self._pipe = LogPipe()
+        self.path = self._pipe.path
+        self._thread = threading.Thread(target=self._read, name="triton-inprocess-log", daemon=True)
         self._thread.start()
 
-    @property
-    def path(self) -> str:
-        """What Triton takes for its log file."""
-        return f"/proc/self/fd/{self._write_end}"
-
     def close(self) -> None:
-        """End the thread once everything was read; Triton must not write to the pipe any more."""
-        if self._write_end >= 0:
-            os.close(self._write_end)
-            self._write_end = -1
+        """End the thread once everything was forwarded; Triton must not write to the pipe any more."""
+        self._pipe.close()
+        if threading.current_thread() is not self._thread:
             self._thread.join()
 
-    def _read(self, descriptor: int) -> None:
-        with open(descriptor, "rb", buffering=1 << 16) as lines:  # noqa: PTH123: a descriptor has no path
+    def _read(self) -> None:
+        while lines := self._pipe.read_lines():
             for line in lines:
-                self._forward(line.rstrip(b"\n"))
+                self._forward(line)
 
     def _forward(self, line: bytes) -> None:
         header = _HEADER.match(line)

@@ -63,8 +63,11 @@ class PrivateFiles:
 
 
 def _lock(root: Path) -> int | None:
-    descriptor = os.open(root / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    # Locked before it gets its name: who looks for stale folders never sees it unlocked.
+    unnamed = root / f"{_LOCK}.new"
+    descriptor = os.open(unnamed, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    unnamed.rename(root / _LOCK)
     return descriptor
 
 

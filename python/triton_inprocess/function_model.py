@@ -56,6 +56,8 @@ class Batching:
     def __post_init__(self) -> None:
         """Check the fields; raises TypeError or ValueError naming the one that is wrong."""
         _check_integer("max_queue_delay_us", self.max_queue_delay_us, 0, 2**63 - 1)
+        if isinstance(self.preferred_sizes, (str, bytes)) or not isinstance(self.preferred_sizes, Iterable):
+            raise TypeError(f"preferred_sizes must be a sequence of ints, not {type(self.preferred_sizes).__name__}")
         for size in self.preferred_sizes:
             _check_integer("each of preferred_sizes", size, 1, _MAXIMUM_BATCH)
 

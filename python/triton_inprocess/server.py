@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -37,6 +38,7 @@ __all__ = ["Server"]
 
 _INDEX_READY = 1  # TRITONSERVER_INDEX_FLAG_READY
 _UNLOAD_POLL = 0.001
+_UNLOAD_GRACE = 0.5
 
 
 class Server:
@@ -64,6 +66,7 @@ class Server:
         self._files: PrivateFiles | None = None
         self._log: LogForwarder | None = None
         self._functions: dict[str, _native.PythonFunction] = {}
+        self._adding = threading.Lock()
 
     # Life
 
@@ -254,7 +257,8 @@ class Server:
                 native.unload_model(entry["name"])
             except NotFoundError:
                 continue
-        deadline = time.monotonic() + self.options.exit_timeout
+        # Even without requests, and without time to wait for any, unloading takes a moment.
+        deadline = time.monotonic() + max(self.options.exit_timeout, _UNLOAD_GRACE)
         while time.monotonic() < deadline:
             if all(entry.get("state", "UNAVAILABLE") == "UNAVAILABLE" for entry in _index(native, 0)):
                 return
@@ -415,9 +419,10 @@ class Server:
             instances=instances,
             version=version,
         )
-        if any(entry["name"] == name for entry in _index(native, 0)):
-            raise AlreadyExistsError(f"there is a model {name!r} already")
-        self._add(native, model, self._files)
+        with self._adding:
+            if any(entry["name"] == name for entry in _index(native, 0)):
+                raise AlreadyExistsError(f"there is a model {name!r} already")
+            self._add(native, model, self._files)
         return self.model(name)
 
     def _add(self, native: _native.Server, model: FunctionModel, files: PrivateFiles) -> None:
@@ -446,13 +451,14 @@ class Server:
         if not isinstance(name, str):
             raise TypeError(f"name must be a str, not {type(name).__name__}")
         native = self._running()
-        if name not in self._functions:
-            raise NotFoundError(f"no Python function was added as a model {name!r}")
-        native.unload_model(name)
-        self._wait_for(lambda: _unloaded(native, name), _UNLOAD_POLL, None, f"model {name!r} to be unloaded")
-        self._functions.pop(name).close()
-        if self._files is not None:
-            self._files.remove_model(name)
+        with self._adding:
+            if name not in self._functions:
+                raise NotFoundError(f"no Python function was added as a model {name!r}")
+            native.unload_model(name)
+            self._wait_for(lambda: _unloaded(native, name), _UNLOAD_POLL, None, f"model {name!r} to be unloaded")
+            self._functions.pop(name).close()
+            if self._files is not None:
+                self._files.remove_model(name)
 
 
 def _index(native: _native.Server, flags: int) -> list[dict[str, str]]:
