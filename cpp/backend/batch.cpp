@@ -31,9 +31,8 @@ bool is_cancelled(TRITONBACKEND_Request* request) noexcept {
 
 class Batch {
   public:
-    Batch(PythonFunction& function, TRITONBACKEND_ModelInstance* instance, TRITONBACKEND_Request** requests,
-          std::uint32_t count)
-        : function_(function), instance_(instance), requests_(requests, requests + count) {}
+    Batch(PythonFunction& function, TRITONBACKEND_ModelInstance* instance, std::vector<TRITONBACKEND_Request*> requests)
+        : function_(function), instance_(instance), requests_(std::move(requests)) {}
 
     void run() noexcept {
         started_ = compute_started_ = compute_ended_ = now();
@@ -245,22 +244,20 @@ class Batch {
 
 void execute_batch(PythonFunction& function, TRITONBACKEND_ModelInstance* instance, TRITONBACKEND_Request** requests,
                    std::uint32_t count) noexcept {
-    // Those that were cancelled while they waited go first and unbegun.
-    TRITONBACKEND_Request** const end = requests + count;
-    TRITONBACKEND_Request** const live =
-        std::any_of(requests, end, is_cancelled) ? std::stable_partition(requests, end, is_cancelled) : requests;
-    for (TRITONBACKEND_Request** each = requests; each != live; ++each) {
-        Batch(function, instance, each, 1).cancel();
-    }
-    if (function.batched()) {
-        if (live != end) {
-            Batch(function, instance, live, static_cast<std::uint32_t>(end - live)).run();
+    std::vector<TRITONBACKEND_Request*> live;
+    live.reserve(count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        if (is_cancelled(requests[i])) {
+            Batch(function, instance, {requests[i]}).cancel();
+        } else if (function.batched()) {
+            live.push_back(requests[i]);
+        } else {
+            // Without a batch dimension there is nothing to join.
+            Batch(function, instance, {requests[i]}).run();
         }
-        return;
     }
-    // Without a batch dimension there is nothing to join.
-    for (TRITONBACKEND_Request** each = live; each != end; ++each) {
-        Batch(function, instance, each, 1).run();
+    if (!live.empty()) {
+        Batch(function, instance, std::move(live)).run();
     }
 }
 

@@ -1,8 +1,6 @@
 #include "core/request_block.h"
 
-#include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -80,11 +78,15 @@ void RequestBlock::keep(const std::string& input_name, Ref<Buffer> buffer) {
 
 std::vector<Ref<Buffer>> RequestBlock::take(const std::string& input_name) {
     std::vector<Ref<Buffer>> taken;
-    const auto kept = std::stable_partition(inputs_.begin(), inputs_.end(),
-                                            [&](const Input& input) { return input.name != input_name; });
-    std::transform(kept, inputs_.end(), std::back_inserter(taken),
-                   [](Input& input) { return std::move(input.buffer); });
-    inputs_.erase(kept, inputs_.end());
+    std::vector<Input> kept;
+    for (Input& input : inputs_) {
+        if (input.name == input_name) {
+            taken.push_back(std::move(input.buffer));
+        } else {
+            kept.push_back(std::move(input));
+        }
+    }
+    inputs_ = std::move(kept);
     return taken;
 }
 

@@ -131,6 +131,22 @@ def shut_down(threads_remain: bool) -> None:
     Prepare for the end of the interpreter; every server has been stopped. `threads_remain`: whether other Python threads still run.
     """
 
+class LogPipe:
+    """A pipe that Triton logs into; emptied by a thread that needs no GIL."""
+
+    def __init__(self) -> None: ...
+
+    @property
+    def path(self) -> str: ...
+
+    def read_lines(self) -> list[bytes]:
+        """
+        Wait for lines and return all that have come; none at all once the pipe is closed and empty.
+        """
+
+    def close(self) -> None:
+        """End the reading; nobody may write any more."""
+
 class MemoryBuffer:
     """
     A block of memory that a tensor is a view of.
