@@ -343,6 +343,26 @@ def test_a_model_is_removed_while_requests_are_in_flight(server: ti.Server, gate
         assert (response.outputs["y"].numpy() == four(i) * 2).all()
 
 
+def test_a_model_may_be_removed_as_soon_as_it_was_added(runtime: ti.runtime.Runtime) -> None:
+    # Triton destroys a model under its own thread when that has not yet left the initialisation.
+    source = """
+server, model = start()
+for _ in range(2000):
+    server.add_model(double, name="n", **SPECS)
+    server.remove_model("n")
+"""
+    run_script(source).check(within=30)
+
+
+def test_a_server_may_be_stopped_as_soon_as_a_model_was_added(runtime: ti.runtime.Runtime) -> None:
+    source = """
+for _ in range(1000):
+    server, model = start()
+    server.stop()
+"""
+    run_script(source, timeout=100).check(within=60)
+
+
 def test_a_function_is_let_go_when_its_model_is_removed(server: ti.Server) -> None:
     class Function:
         def __call__(self, x: FloatArray) -> FloatArray:
@@ -745,7 +765,7 @@ from pathlib import Path
 from triton_inprocess._private_files import PrivateFiles
 sys.stdin.readline()
 for _ in range(300):
-    files = PrivateFiles([])
+    files = PrivateFiles("none", [])
     folder = files.write_model("m", 1, "")
     assert (folder / "config.pbtxt").exists()
     files.remove()

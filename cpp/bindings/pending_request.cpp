@@ -27,6 +27,7 @@ nanobind::object PendingRequest::deliver(std::unique_ptr<InferenceResponse> resp
         drop_deferred();
     }
     if (response->error && raise_on_error_) {
+        let_go();  // what is raised ends the iteration, though the model may go on
         throw Error(*response->error);
     }
     return make_response(std::move(response), model_);

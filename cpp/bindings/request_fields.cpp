@@ -94,7 +94,7 @@ void set_requested_outputs(InferenceRequest& request, nb::handle value) {
     if (value.is_none()) {
         return;
     }
-    if (PyUnicode_Check(value.ptr()) != 0) {
+    if (PyUnicode_Check(value.ptr()) != 0 || PySequence_Check(value.ptr()) == 0) {
         wrong_type("requested_outputs", "a sequence of output names", value);
     }
     for (const nb::handle name : nb::iter(value)) {

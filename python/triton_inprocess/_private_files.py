@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from . import _native
 from .function_model import BACKEND_NAME
 
 __all__ = ["PrivateFiles"]
@@ -21,8 +20,8 @@ _LOCK = "lock"
 class PrivateFiles:
     """The folder, locked for as long as it is used: what no process locks is left over and removed by the next one."""
 
-    def __init__(self, backend_directories: Iterable[Path]) -> None:
-        """Make the folder; of backends of the same name, the one in the first directory wins."""
+    def __init__(self, extension: str, backend_directories: Iterable[Path]) -> None:
+        """Make the folder; `extension` is our backend, and of others of the same name that in the first directory wins."""
         _remove_stale()
         self.root = Path(tempfile.mkdtemp(prefix=_PREFIX)).resolve()
         self._lock = _lock(self.root)
@@ -30,13 +29,13 @@ class PrivateFiles:
         self.models.mkdir()
         self.backends = self.root / "backends"
         self.backends.mkdir()
-        self._link_backends(backend_directories)
+        self._link_backends(extension, backend_directories)
 
-    def _link_backends(self, directories: Iterable[Path]) -> None:
+    def _link_backends(self, extension: str, directories: Iterable[Path]) -> None:
         own = self.backends / BACKEND_NAME
         own.mkdir()
         # The dynamic linker recognises the file, so that Triton gets the extension that Python has loaded.
-        (own / f"libtriton_{BACKEND_NAME}.so").symlink_to(Path(str(_native.__file__)).resolve())
+        (own / f"libtriton_{BACKEND_NAME}.so").symlink_to(extension)
         for directory in directories:
             for backend in sorted(directory.iterdir()):
                 link = self.backends / backend.name

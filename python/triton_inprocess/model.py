@@ -38,6 +38,8 @@ class Model:
             raise TypeError(f"name must be a str, not {type(name).__name__}")
         if not isinstance(version, int) or isinstance(version, bool):
             raise TypeError(f"version must be an int, not {type(version).__name__}")
+        if not -1 <= version < 2**63:
+            raise ValueError(f"version must be from -1 to {2**63 - 1}, not {version}")
         self.server = server
         self.name = name
         self.version = version

@@ -50,7 +50,8 @@ class InferenceRequest:
 
     def fields(self) -> dict[str, Any]:
         """What differs from the defaults, as keywords of `Model.infer`."""
-        given: dict[str, Any] = {"inputs": dict(self.inputs)}
+        # Whether the values are right is for `infer` to say, which names the field.
+        given: dict[str, Any] = {"inputs": dict(self.inputs) if isinstance(self.inputs, Mapping) else self.inputs}
         for name, default in _DEFAULTS.items():
             value = getattr(self, name)
             if value is not default and value != default:

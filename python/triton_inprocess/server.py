@@ -8,14 +8,17 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _native, runtime
+from ._extension_file import EXTENSION_PATH
 from ._lifetime import running_servers
 from ._native import MetricFormat, ModelControlMode
+from ._quiescence import wait_for_triton_threads
 from .errors import (
     AlreadyExistsError,
+    InternalError,
     InvalidArgumentError,
     NotFoundError,
     TritonError,
@@ -121,8 +124,11 @@ class Server:
         running_servers.discard(self)
         if not native.running:
             return  # in a forked child: the server, its files and its threads are the parent's
+        # Whoever adds or removes a model ends first: its files must not go while the library looks at them.
+        waited = self._adding.acquire(timeout=self.options.exit_timeout + _UNLOAD_GRACE)
         try:
             native.stop_accepting()
+            wait_for_triton_threads()
             self._unload_all(native)
             native.stop()
         except TritonError as error:
@@ -133,6 +139,8 @@ class Server:
             )
         finally:
             self._release_files()
+            if waited:
+                self._adding.release()
 
     def __enter__(self) -> Server:
         """Start the server, unless it was."""
@@ -165,7 +173,7 @@ class Server:
         options = self.options
         _start_options.check_folder("backend_directory", options.backend_directory)
         own_backends = [Path(options.backend_directory)] if options.backend_directory is not None else []
-        self._files = PrivateFiles([*own_backends, *loaded.backend_directories])
+        self._files = PrivateFiles(EXTENSION_PATH, [*own_backends, *loaded.backend_directories])
         _start_options.apply(options, native)
         self._apply_models(native, repositories, self._files)
         native.set_backend_directory(str(self._files.backends))
@@ -215,23 +223,58 @@ class Server:
         return os.fspath(self.options.log_file) if self.options.log_file is not None else ""
 
     def _started(self, native: _native.ServerOptions) -> _native.Server:
+        """Start the C server. Whether a model that failed ends it is decided here, not by the library.
+
+        The library would say only in its log which model failed, and unload the others at once, which it does not
+        always survive (see _quiescence).
+        """
+        with self._start_log(native) as log:
+            native.set_exit_on_error(False)
+            server = _native.Server(native)
+            if not self.options.exit_on_error:
+                return server
+            failures = self._start_failures(server)
+            if not failures:
+                return server
+            wait_for_triton_threads()
+            server.stop()
+        reasons = failures if log is None or not log.exists() else [*failures, log.read_text(errors="replace").strip()]
+        raise InternalError("the server did not start: " + "\n".join(reasons))
+
+    def _start_failures(self, server: _native.Server) -> list[str]:
+        try:
+            index = _index(server, 0)
+        except UnavailableError as error:  # the library failed before it came to the models
+            return [str(error)]
+        failures = [
+            f"model {entry['name']!r} failed to load: {entry['reason']}"
+            for entry in index
+            if entry.get("state") == "UNAVAILABLE" and entry.get("reason", "") not in ("", "unloaded")
+        ]
+        ready = {entry["name"] for entry in index if entry.get("state") == "READY"}
+        known = {entry["name"] for entry in index}
+        for name in self.options.startup_models:
+            if name != "*" and name not in ready and (name not in known or not failures):
+                failures.append(f"model {name!r} of startup_models is not in the model repository or failed to load")
+        return failures if failures or server.is_ready() else ["the server is not ready"]
+
+    @contextlib.contextmanager
+    def _start_log(self, native: _native.ServerOptions) -> Iterator[Path | None]:
+        """While the server starts, a log of its errors, if nobody else has wanted a log."""
         options = self.options
         logs = options.log_info or options.log_warn or options.log_error or options.log_verbose > 0
         if logs or options.log_file is not None or options.log_callback is not None or self._files is None:
-            return _native.Server(native)
-        # Triton says only in its log which model failed to load, and why; nobody else wants it here.
-        log = self._files.root / "start.log"
-        native.set_log_file(str(log))
+            yield None
+            return
+        path = self._files.root / "start.log"
+        native.set_log_file(str(path))
         native.set_log_error(True)
         try:
-            return _native.Server(native)
-        except TritonError as error:
-            reasons = log.read_text(encoding="utf-8", errors="replace").strip() if log.exists() else ""
-            raise type(error)(f"{error}\n{reasons}" if reasons else str(error)) from None
+            yield path
         finally:
             after = _native.ServerOptions()
             after.set_log_error(False)
-            after.set_log_file(self._log_path())
+            after.set_log_file("")
 
     def _release_files(self) -> None:
         for function in self._functions.values():
@@ -295,7 +338,10 @@ class Server:
         """The metrics as text (TRITONSERVER_ServerMetrics). Raises UnavailableError when metrics are off."""
         if not isinstance(format, MetricFormat):
             raise TypeError(f"format must be a MetricFormat, not {type(format).__name__}")
-        return self._running().metrics()
+        native = self._running()
+        if not self.options.metrics:
+            raise UnavailableError("the server was started with metrics=False")
+        return native.metrics()
 
     def _ptr(self) -> int:
         return self._running().address
@@ -325,7 +371,9 @@ class Server:
             raise TypeError(f"name must be a str, not {type(name).__name__}")
         if parameters:
             raise UnsupportedError("load parameters are not supported yet")
-        self._running().load_model(name)
+        native = self._running()
+        wait_for_triton_threads()  # for the version that this one replaces
+        native.load_model(name)
         return self.model(name)
 
     def unload(
@@ -345,6 +393,7 @@ class Server:
         if not isinstance(name, str):
             raise TypeError(f"model must be a Model or a name, not {type(model).__name__}")
         native = self._running()
+        wait_for_triton_threads()
         (native.unload_model_and_dependents if unload_dependents else native.unload_model)(name)
         if wait_until_unloaded:
             self._wait_for(lambda: _unloaded(native, name), polling_interval, timeout, f"model {name!r} to be unloaded")
@@ -354,11 +403,16 @@ class Server:
 
         `name_mapping` gives folders of the repository other model names.
         """
-        self._running().register_model_repository(os.fspath(path), list((name_mapping or {}).items()))
+        if name_mapping is not None and not isinstance(name_mapping, Mapping):
+            raise TypeError(f"name_mapping must be a dict of folder to model name, not {type(name_mapping).__name__}")
+        mapping = [
+            (_text("name_mapping", each), _text("name_mapping", name)) for each, name in (name_mapping or {}).items()
+        ]
+        self._running().register_model_repository(_path_text("path", path), mapping)
 
     def unregister_model_repository(self, path: PathLike) -> None:
         """Remove a model repository (TRITONSERVER_ServerUnregisterModelRepository)."""
-        self._running().unregister_model_repository(os.fspath(path))
+        self._running().unregister_model_repository(_path_text("path", path))
 
     def poll_model_repository(self) -> None:
         """Look for changes in the repositories (TRITONSERVER_ServerPollModelRepository); mode POLL only."""
@@ -454,11 +508,24 @@ class Server:
         with self._adding:
             if name not in self._functions:
                 raise NotFoundError(f"no Python function was added as a model {name!r}")
+            wait_for_triton_threads()
             native.unload_model(name)
             self._wait_for(lambda: _unloaded(native, name), _UNLOAD_POLL, None, f"model {name!r} to be unloaded")
             self._functions.pop(name).close()
             if self._files is not None:
                 self._files.remove_model(name)
+
+
+def _text(argument: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{argument} must hold str, not {type(value).__name__}")
+    return value
+
+
+def _path_text(argument: str, value: object) -> str:
+    if not isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"{argument} must be a str or a path, not {type(value).__name__}")
+    return os.fspath(value)
 
 
 def _index(native: _native.Server, flags: int) -> list[dict[str, str]]:
