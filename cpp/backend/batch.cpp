@@ -90,10 +90,9 @@ class Batch {
         {
             const NativeThreadGil gil;
             drop_deferred();
-            outputs_ = call_function(function_, inputs_, total_rows_);
-            // The arrays of the call are gone by now, so that these are the last users of the callers' memory.
-            inputs_.clear();
-            drop_deferred();
+            // Gone before the GIL is, also when the function fails: what they hold may be Python's.
+            const std::vector<Tensor> inputs = std::move(inputs_);
+            outputs_ = call_function(function_, inputs, total_rows_);
         }
         compute_ended_ = now();
         succeeded_ = true;

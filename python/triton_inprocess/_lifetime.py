@@ -20,12 +20,12 @@ running_servers: weakref.WeakSet[Server] = weakref.WeakSet()
 
 @atexit.register
 def _end() -> None:
-    for server in list(running_servers):
-        try:
-            server.stop()
-        except (
-            Exception
-        ) as error:  # such as a warning that was made an error; the others are to be stopped all the same
-            sys.excepthook(type(error), error, error.__traceback__)
-    # Threads that are no daemons have ended by now.
-    _native.shut_down(threads_remain=threading.active_count() > 1)
+    try:
+        for server in list(running_servers):
+            try:
+                server.stop()
+            except Exception as error:  # such as a warning made an error; the others are to be stopped all the same
+                sys.excepthook(type(error), error, error.__traceback__)
+    finally:  # whatever comes, such as a Ctrl-C
+        # Threads that are no daemons have ended by now.
+        _native.shut_down(threads_remain=threading.active_count() > 1)

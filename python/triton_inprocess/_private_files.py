@@ -21,7 +21,7 @@ class PrivateFiles:
     """The folder, locked for as long as it is used: what no process locks is left over and removed by the next one."""
 
     def __init__(self, extension: str, backend_directories: Iterable[Path]) -> None:
-        """Make the folder; `extension` is our backend, and of others of the same name that in the first directory wins."""
+        """Make the folder. `extension` is our backend; of others of one name, that in the first directory wins."""
         _remove_stale()
         self.root = Path(tempfile.mkdtemp(prefix=_PREFIX)).resolve()
         self._lock = _lock(self.root)
