@@ -12,11 +12,12 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("rich")
 
+from typer.testing import CliRunner
+
 from triton_inprocess import _installer, runtime
 from triton_inprocess.cli import doctor
 from triton_inprocess.cli.app import app
 from triton_inprocess.errors import NotFoundError, UnavailableError
-from typer.testing import CliRunner
 
 VARIABLE = "TRITON_INPROCESS_RUNTIME"
 RUNTIME = {"api_version": [1, 34], "missing_functions": [], "backend_directories": []}

@@ -83,7 +83,8 @@ def slow(x):
     return x
 model = server.add_model(slow, name="slow", inputs={"x": (np.float32, (2,))}, outputs={"y": (np.float32, (2,))})
 async def abandon():
-    waits = [asyncio.ensure_future(model.async_infer(inputs={"x": np.ones(2, np.float32)}).__anext__()) for _ in range(9)]
+    x = np.ones(2, np.float32)
+    waits = [asyncio.ensure_future(model.async_infer(inputs={"x": x}).__anext__()) for _ in range(9)]
     await asyncio.sleep(0)
 asyncio.run(abandon())
 """

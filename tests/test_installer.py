@@ -15,6 +15,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
 from triton_inprocess import _installer, runtime
 from triton_inprocess.errors import (
     AlreadyExistsError,

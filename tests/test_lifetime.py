@@ -363,6 +363,47 @@ for _ in range(1000):
     run_script(source, timeout=100).check(within=60)
 
 
+def test_a_function_may_add_a_model_while_its_own_is_removed() -> None:
+    source = """
+entered = threading.Event()
+def function(x):
+    entered.set()
+    time.sleep(0.2)
+    server.add_model(double, name="other", **SPECS)
+    return x * 2
+server, model = start(function)
+iterator = model.infer(inputs={"x": X})
+entered.wait()
+server.remove_model("m")
+(response,) = iterator
+assert (answer(server.model("other")) == X * 2).all()
+"""
+    run_script(source, timeout=15).check(within=5)
+
+
+def test_stop_takes_no_longer_while_another_thread_waits_for_a_model_to_be_removed() -> None:
+    source = """
+entered = threading.Event()
+def blocked(x):
+    entered.set()
+    time.sleep(100)
+server, model = start(blocked, exit_timeout=3)
+iterator = model.infer(inputs={"x": X})
+entered.wait()
+def remove():
+    try:
+        server.remove_model("m")
+    except ti.UnavailableError:
+        pass
+threading.Thread(target=remove, daemon=True).start()
+time.sleep(0.2)
+began = time.monotonic()
+server.stop()
+print(time.monotonic() - began)
+"""
+    assert float(run_script(source).check(within=9).output) < 4.3
+
+
 def test_a_function_is_let_go_when_its_model_is_removed(server: ti.Server) -> None:
     class Function:
         def __call__(self, x: FloatArray) -> FloatArray:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from triton_inprocess import _native, runtime
 from triton_inprocess.errors import InvalidArgumentError, NotFoundError
 
@@ -130,9 +131,7 @@ def test_a_given_path_without_a_library_is_an_error_at_once(tmp_path: Path, give
     assert "libtritonserver.so" in str(caught.value)
 
 
-def test_an_environment_without_a_library_is_an_error_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_environment_without_a_library_is_an_error_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_fetched(tmp_path, "0.7.0")
     monkeypatch.setenv(VARIABLE, str(tmp_path / "missing"))
     looks: list[Callable[[], object]] = [runtime.find, runtime.installed]

@@ -14,9 +14,7 @@ import pytest
 import triton_inprocess as ti
 
 ROOT = Path(__file__).resolve().parent.parent
-NAMES = re.findall(
-    r"^TRITON_FUNCTION\(\w+, (\w+),", (ROOT / "cpp" / "abi" / "functions.def").read_text(), re.MULTILINE
-)
+NAMES = re.findall(r"^TRITON_FUNCTION\(\w+, (\w+),", (ROOT / "cpp" / "abi" / "functions.def").read_text(), re.MULTILINE)
 
 
 def make_library(
