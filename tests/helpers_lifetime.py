@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -82,6 +84,7 @@ class Result:
 def package_folder() -> Path:
     """A folder to import the package from, and nothing else: a site-packages folder is of one Python only."""
     folder = Path(tempfile.mkdtemp(prefix="triton-inprocess-tests-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     package = folder / "triton_inprocess"
     package.mkdir()
     for source in (Path(ti.__file__).parent, Path(str(_native.__file__)).parent):

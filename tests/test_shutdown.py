@@ -654,6 +654,7 @@ def interrupt(source: str, python: str, signal_number: int, timeout: float = 30.
     with start_script(source, python) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "now\n", process.communicate()[1]
+        time.sleep(0.2)  # for the script to come from the print to the wait
         started = time.monotonic()
         process.send_signal(signal_number)
         return finish(process, started, timeout)

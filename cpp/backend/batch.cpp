@@ -19,9 +19,20 @@
 namespace triton_inprocess {
 namespace {
 
+thread_local const PythonFunction* executing = nullptr;
+
 std::uint64_t now() noexcept {
     return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
+
+/// Marks the thread while the function runs on it.
+class Executing {
+  public:
+    explicit Executing(const PythonFunction& function) noexcept { executing = &function; }
+    ~Executing() { executing = nullptr; }
+    Executing(const Executing&) = delete;
+    Executing& operator=(const Executing&) = delete;
+};
 
 bool is_cancelled(TRITONBACKEND_Request* request) noexcept {
     bool cancelled = false;
@@ -92,9 +103,13 @@ class Batch {
             drop_deferred();
             // Gone before the GIL is, also when the function fails: what they hold may be Python's.
             const std::vector<Tensor> inputs = std::move(inputs_);
+            const Executing scope(function_);
             outputs_ = call_function(function_, inputs, total_rows_);
         }
         compute_ended_ = now();
+        for (const Tensor& output : outputs_) {
+            output_rows_.emplace_back(output, function_.batched() ? total_rows_ : 1);
+        }
         succeeded_ = true;
     }
 
@@ -139,7 +154,7 @@ class Batch {
             }
             for (std::size_t i = 0; i < outputs_.size(); ++i) {
                 if (requested(request, function_.outputs()[i].name)) {
-                    write_output(answer.response, function_.outputs()[i].name, outputs_[i], first_row, rows);
+                    write_output(answer.response, i, first_row, rows);
                 }
             }
         } catch (const Error& error) {
@@ -163,39 +178,50 @@ class Batch {
         return false;
     }
 
-    struct Slice {
-        const char* data;
-        std::size_t byte_size;
+    /// Where the rows of an output begin, and where the last one ends.
+    class Rows {
+      public:
+        Rows(const Tensor& output, std::int64_t rows) : rows_(static_cast<std::size_t>(rows)) {
+            const Buffer& buffer = *output.buffer();
+            data_ = static_cast<const char*>(buffer.data());
+            row_size_ = rows_ == 0 ? 0 : buffer.byte_size() / rows_;
+            if (output.data_type() == TRITONSERVER_TYPE_BYTES && rows_ > 1) {
+                find_offsets(decode_bytes(data_, buffer.byte_size(), output.element_count()), buffer.byte_size());
+            }
+        }
+
+        const char* data(std::size_t row) const noexcept { return data_ + offset(row); }
+        std::size_t byte_size(std::size_t first, std::size_t count) const noexcept {
+            return offset(first + count) - offset(first);
+        }
+
+      private:
+        void find_offsets(const std::vector<std::string_view>& elements, std::size_t byte_size) {
+            const std::size_t row_elements = elements.size() / rows_;
+            for (std::size_t row = 0; row < rows_; ++row) {
+                // An element begins where its length does.
+                offsets_.push_back(row_elements == 0
+                                       ? 0
+                                       : static_cast<std::size_t>(elements[row * row_elements].data() - data_) -
+                                             sizeof(std::uint32_t));
+            }
+            offsets_.push_back(byte_size);
+        }
+
+        std::size_t offset(std::size_t row) const noexcept {
+            return offsets_.empty() ? row * row_size_ : offsets_[row];
+        }
+
+        std::size_t rows_;
+        const char* data_ = nullptr;
+        std::size_t row_size_ = 0;
+        std::vector<std::size_t> offsets_;  ///< Of BYTES, whose rows differ in length.
     };
 
-    /// The part of an output that belongs to some rows of the batch.
-    Slice slice_of(const Tensor& output, std::int64_t first_row, std::int64_t rows) const {
-        const auto* data = static_cast<const char*>(output.buffer()->data());
-        const std::size_t byte_size = output.buffer()->byte_size();
-        if (!function_.batched() || rows == total_rows_) {
-            return {data, byte_size};
-        }
-        const auto first = static_cast<std::size_t>(first_row);
-        const auto count = static_cast<std::size_t>(rows);
-        const auto total = static_cast<std::size_t>(total_rows_);
-        if (output.data_type() != TRITONSERVER_TYPE_BYTES) {
-            const std::size_t row_size = byte_size / total;
-            return {data + first * row_size, count * row_size};
-        }
-        const std::size_t elements = output.element_count();
-        const std::size_t row_elements = elements / total;
-        const std::vector<std::string_view> views = decode_bytes(data, byte_size, elements);
-        const auto offset = [&](std::size_t element) {
-            // An element begins where its length does.
-            return element == elements ? byte_size
-                                       : static_cast<std::size_t>(views[element].data() - data) - sizeof(std::uint32_t);
-        };
-        const std::size_t begin = offset(first * row_elements);
-        return {data + begin, offset((first + count) * row_elements) - begin};
-    }
-
-    void write_output(TRITONBACKEND_Response* response, const std::string& name, const Tensor& output,
-                      std::int64_t first_row, std::int64_t rows) const {
+    void write_output(TRITONBACKEND_Response* response, std::size_t index, std::int64_t first_row,
+                      std::int64_t rows) const {
+        const std::string& name = function_.outputs()[index].name;
+        const Tensor& output = outputs_[index];
         std::vector<std::int64_t> shape = output.shape();
         if (function_.batched()) {
             shape.front() = rows;
@@ -203,16 +229,17 @@ class Batch {
         TRITONBACKEND_Output* target = nullptr;
         check(api().TRITONBACKEND_ResponseOutput(response, &target, name.c_str(), output.data_type(), shape.data(),
                                                  static_cast<std::uint32_t>(shape.size())));
-        const Slice slice = slice_of(output, first_row, rows);
+        const auto first = static_cast<std::size_t>(first_row);
+        const std::size_t byte_size = output_rows_[index].byte_size(first, static_cast<std::size_t>(rows));
         void* buffer = nullptr;
         MemoryType memory_type = TRITONSERVER_MEMORY_CPU;
         std::int64_t memory_type_id = 0;
-        check(api().TRITONBACKEND_OutputBuffer(target, &buffer, slice.byte_size, &memory_type, &memory_type_id));
+        check(api().TRITONBACKEND_OutputBuffer(target, &buffer, byte_size, &memory_type, &memory_type_id));
         if (memory_type == TRITONSERVER_MEMORY_GPU) {
             throw Error(TRITONSERVER_ERROR_UNSUPPORTED, "output '" + name + "' was to be written to GPU memory");
         }
-        if (slice.byte_size != 0) {
-            std::memcpy(buffer, slice.data, slice.byte_size);
+        if (byte_size != 0) {
+            std::memcpy(buffer, output_rows_[index].data(first), byte_size);
         }
     }
 
@@ -232,6 +259,7 @@ class Batch {
     std::int64_t total_rows_ = 0;
     std::vector<Tensor> inputs_;
     std::vector<Tensor> outputs_;
+    std::vector<Rows> output_rows_;
     std::optional<Error> error_;
     bool succeeded_ = false;
     std::uint64_t started_ = 0;
@@ -240,6 +268,10 @@ class Batch {
 };
 
 }  // namespace
+
+const PythonFunction* executing_function() noexcept {
+    return executing;
+}
 
 void execute_batch(PythonFunction& function, TRITONBACKEND_ModelInstance* instance, TRITONBACKEND_Request** requests,
                    std::uint32_t count) noexcept {

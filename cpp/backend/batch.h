@@ -8,6 +8,9 @@
 
 namespace triton_inprocess {
 
+/// The model whose function runs on the calling thread, or null.
+const PythonFunction* executing_function() noexcept;
+
 /// Answers and releases every request, whatever happens.
 void execute_batch(PythonFunction& function, TRITONBACKEND_ModelInstance* instance, TRITONBACKEND_Request** requests,
                    std::uint32_t count) noexcept;

@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -38,62 +39,78 @@ void check_shape(const Tensor& tensor, const TensorSpec& spec, const PythonFunct
     }
 }
 
-Tensor to_output(nb::handle value, const TensorSpec& spec, const PythonFunction& function, std::int64_t rows) {
-    std::optional<Tensor> tensor = tensor_over_array(value);
-    if (!tensor) {
-        // Lists, other array types, strided arrays, BYTES: what has no type of its own takes the declared one.
-        try {
-            tensor = nb::cast<Tensor>(
-                nb::module_::import_("triton_inprocess._convert").attr("to_output_tensor")(value, spec.data_type));
-        } catch (nb::python_error& error) {
-            refuse(function, "returned output '" + spec.name + "' that is no " + data_type_name(spec.data_type) +
-                                 " tensor: " + nb::cast<std::string>(nb::str(error.value())));
-        }
+/// What the general conversion makes of a value: lists, other array types, strided arrays, BYTES. It runs Python code.
+Tensor convert_output(nb::handle value, const TensorSpec& spec, const PythonFunction& function) {
+    static PyObject* const convert =
+        nb::object(nb::module_::import_("triton_inprocess._convert").attr("to_output_tensor")).release().ptr();
+    const nb::tuple arguments = nb::make_tuple(value, spec.data_type);
+    const NativeThreadObject tensor(call_on_native_thread(convert, arguments.ptr(), nullptr));
+    if (tensor.get() == nullptr) {
+        refuse(function, "returned output '" + spec.name + "' that is no " + data_type_name(spec.data_type) +
+                             " tensor: " + take_function_error().message());
     }
-    if (spec.data_type == TRITONSERVER_TYPE_BF16 && tensor->data_type() == TRITONSERVER_TYPE_UINT16) {
-        tensor = Tensor(spec.data_type, tensor->shape(), tensor->buffer());  // the bits, for want of a numpy type
-    }
-    if (tensor->data_type() != spec.data_type) {
-        refuse(function, "returned output '" + spec.name + "' of type " + data_type_name(tensor->data_type()) +
-                             ", expected " + data_type_name(spec.data_type));
-    }
-    check_shape(*tensor, spec, function, rows);
-    return *std::move(tensor);
+    return nb::cast<const Tensor&>(nb::handle(tensor.get()));
 }
 
-nb::object output_value(const nb::object& result, std::size_t index, const PythonFunction& function) {
+Tensor to_output(nb::handle value, const TensorSpec& spec, const PythonFunction& function, std::int64_t rows) {
+    std::optional<Tensor> over_array = tensor_over_array(value);
+    Tensor tensor = over_array ? *std::move(over_array) : convert_output(value, spec, function);
+    if (spec.data_type == TRITONSERVER_TYPE_BF16 && tensor.data_type() == TRITONSERVER_TYPE_UINT16) {
+        tensor = Tensor(spec.data_type, tensor.shape(), tensor.buffer());  // the bits, for want of a numpy type
+    }
+    if (tensor.data_type() != spec.data_type) {
+        refuse(function, "returned output '" + spec.name + "' of type " + data_type_name(tensor.data_type()) +
+                             ", expected " + data_type_name(spec.data_type));
+    }
+    check_shape(tensor, spec, function, rows);
+    return tensor;
+}
+
+/// The value for an output, borrowed from the result.
+PyObject* output_value(PyObject* result, std::size_t index, const PythonFunction& function) {
     const auto& specs = function.outputs();
-    if (PyDict_Check(result.ptr()) != 0) {
-        PyObject* const value = PyDict_GetItemString(result.ptr(), specs[index].name.c_str());
+    if (PyDict_Check(result) != 0) {
+        PyObject* const value = PyDict_GetItemString(result, specs[index].name.c_str());
         if (value == nullptr) {
             refuse(function, "returned no output '" + specs[index].name + "'");
         }
-        return nb::borrow(value);
+        return value;
     }
-    if (PyTuple_Check(result.ptr()) != 0) {
-        return nb::borrow(PyTuple_GetItem(result.ptr(), static_cast<Py_ssize_t>(index)));
-    }
-    return result;
+    return PyTuple_Check(result) != 0 ? PyTuple_GetItem(result, static_cast<Py_ssize_t>(index)) : result;
 }
 
-void check_result(const nb::object& result, const PythonFunction& function) {
+bool declares(const PythonFunction& function, const std::string& name) {
+    const auto& outputs = function.outputs();
+    return std::any_of(outputs.begin(), outputs.end(), [&](const TensorSpec& spec) { return spec.name == name; });
+}
+
+void check_names(PyObject* result, const PythonFunction& function) {
+    PyObject* key = nullptr;
+    PyObject* value = nullptr;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(result, &position, &key, &value) != 0) {
+        if (PyUnicode_Check(key) == 0) {
+            const auto kind = nb::cast<std::string>(nb::handle(key).type().attr("__name__"));
+            refuse(function, "returned a dict whose key " +
+                                 (PyLong_Check(key) != 0 ? nb::cast<std::string>(nb::repr(key)) : "") + " is " + kind +
+                                 ", expected str");
+        }
+        const auto name = nb::cast<std::string>(nb::handle(key));
+        if (!declares(function, name)) {
+            refuse(function, "returned an output '" + name + "' that it does not declare");
+        }
+    }
+}
+
+void check_result(PyObject* result, const PythonFunction& function) {
     const std::size_t count = function.outputs().size();
     std::size_t given = 1;
-    if (PyDict_Check(result.ptr()) != 0) {
-        given = static_cast<std::size_t>(PyDict_Size(result.ptr()));
-        for (const auto [name, value] : nb::borrow<nb::dict>(result)) {
-            const auto text = nb::cast<std::string>(nb::str(name));
-            bool known = false;
-            for (const TensorSpec& spec : function.outputs()) {
-                known = known || spec.name == text;
-            }
-            if (!known) {
-                refuse(function, "returned an output '" + text + "' that it does not declare");
-            }
-        }
-    } else if (PyTuple_Check(result.ptr()) != 0) {
-        given = static_cast<std::size_t>(PyTuple_Size(result.ptr()));
-    } else if (result.is_none()) {
+    if (PyDict_Check(result) != 0) {
+        given = static_cast<std::size_t>(PyDict_Size(result));
+        check_names(result, function);
+    } else if (PyTuple_Check(result) != 0) {
+        given = static_cast<std::size_t>(PyTuple_Size(result));
+    } else if (result == Py_None) {
         refuse(function, "returned None, expected " + std::to_string(count) + " output(s)");
     }
     if (given != count) {
@@ -101,7 +118,7 @@ void check_result(const nb::object& result, const PythonFunction& function) {
     }
 }
 
-std::vector<Tensor> take_outputs(const nb::object& result, const PythonFunction& function, std::int64_t rows) {
+std::vector<Tensor> take_outputs(PyObject* result, const PythonFunction& function, std::int64_t rows) {
     check_result(result, function);
     std::vector<Tensor> outputs;
     outputs.reserve(function.outputs().size());
@@ -111,21 +128,13 @@ std::vector<Tensor> take_outputs(const nb::object& result, const PythonFunction&
     return outputs;
 }
 
-std::vector<Tensor> call(const PythonFunction& function, const std::vector<Tensor>& inputs, std::int64_t rows) {
-    const nb::object callable = function.function();
-    if (!callable.is_valid()) {
-        throw Error(TRITONSERVER_ERROR_UNAVAILABLE, "model '" + function.model_name() + "' was removed");
-    }
+/// The keyword arguments: a new reference.
+PyObject* to_arguments(const PythonFunction& function, const std::vector<Tensor>& inputs) {
     nb::dict arguments;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         arguments[function.inputs()[i].name.c_str()] = to_array(inputs[i], true);
     }
-    const nb::tuple none = nb::make_tuple();
-    const nb::object result = nb::steal(call_on_native_thread(callable.ptr(), none.ptr(), arguments.ptr()));
-    if (!result.is_valid()) {
-        throw nb::python_error();
-    }
-    return take_outputs(result, function, rows);
+    return arguments.release().ptr();
 }
 
 }  // namespace
@@ -133,10 +142,20 @@ std::vector<Tensor> call(const PythonFunction& function, const std::vector<Tenso
 std::vector<Tensor> call_function(const PythonFunction& function, const std::vector<Tensor>& inputs,
                                   std::int64_t rows) {
     try {
-        return call(function, inputs, rows);
-    } catch (nb::python_error& error) {
+        const NativeThreadObject callable(function.function().release().ptr());
+        if (callable.get() == nullptr) {
+            throw Error(TRITONSERVER_ERROR_UNAVAILABLE, "model '" + function.model_name() + "' was removed");
+        }
+        const NativeThreadObject arguments(to_arguments(function, inputs));
+        const nb::tuple none = nb::make_tuple();
+        const NativeThreadObject result(call_on_native_thread(callable.get(), none.ptr(), arguments.get()));
+        if (result.get() == nullptr) {
+            throw take_function_error();
+        }
+        return take_outputs(result.get(), function, rows);
+    } catch (nb::python_error& error) {  // of ours: making arrays failed
         error.restore();
-        throw take_python_error();
+        throw take_function_error();
     }
 }
 

@@ -5,6 +5,8 @@
 #include <array>
 #include <string>
 
+#include "bindings/gil.h"
+
 namespace nb = nanobind;
 
 namespace triton_inprocess {
@@ -39,20 +41,18 @@ const char* class_name(TRITONSERVER_Error_Code code) noexcept {
     return "UnknownError";
 }
 
-std::string text(nb::handle object) {
-    // Messages can hold what is no UTF-8 (surrogates): they are escaped, never refused.
-    const nb::object encoded = nb::str(object).attr("encode")("utf-8", "backslashreplace");
-    return std::string(nb::cast<nb::bytes>(encoded).c_str());
-}
-
-TRITONSERVER_Error_Code code_of(const nb::python_error& error) {
-    const nb::module_ module = errors_module();
-    for (const ErrorClass& each : classes) {
-        if (error.matches(module.attr(each.name))) {
-            return each.code;
-        }
+Error described(PyObject* exception) {
+    const Error undescribed(TRITONSERVER_ERROR_INTERNAL, "an exception whose description failed, too");
+    static PyObject* const describe =
+        nb::object(nb::module_::import_("triton_inprocess._function_errors").attr("describe")).release().ptr();
+    const nb::tuple arguments = nb::make_tuple(nb::handle(exception));
+    const NativeThreadObject description(call_on_native_thread(describe, arguments.ptr(), nullptr));
+    if (description.get() == nullptr) {
+        PyErr_Clear();
+        return undescribed;
     }
-    return TRITONSERVER_ERROR_INTERNAL;
+    const nb::handle pair(description.get());
+    return Error(static_cast<TRITONSERVER_Error_Code>(nb::cast<int>(pair[0])), nb::cast<std::string>(pair[1]));
 }
 
 void translate(const std::exception_ptr& pointer, void* /*unused*/) {
@@ -71,19 +71,20 @@ nb::object to_exception(const Error& error) {
         error.message().data(), static_cast<Py_ssize_t>(error.message().size()), "backslashreplace")));
 }
 
-Error take_python_error() noexcept {
+Error take_function_error() noexcept {
+    PyObject* type = nullptr;
+    PyObject* value = nullptr;
+    PyObject* traceback = nullptr;
+    PyErr_Fetch(&type, &value, &traceback);
+    normalize_on_native_thread(&type, &value, &traceback);
+    const NativeThreadObject owned_type(type);
+    const NativeThreadObject owned_value(value);
+    const NativeThreadObject owned_traceback(traceback);
     try {
-        nb::python_error error;
-        const TRITONSERVER_Error_Code code = code_of(error);
-        std::string message = text(error.value());
-        if (!error.matches(errors_module().attr("TritonError"))) {
-            const std::string type = text(error.type().attr("__name__"));
-            message = message.empty() ? type : type + ": " + message;
-        }
-        return Error(code, std::move(message));
+        return described(value);
     } catch (const std::exception&) {
         PyErr_Clear();
-        return Error(TRITONSERVER_ERROR_INTERNAL, "an exception whose description failed, too");
+        return Error(TRITONSERVER_ERROR_INTERNAL, "an exception that could not be described");
     }
 }
 

@@ -10,9 +10,9 @@ namespace triton_inprocess {
 /// The exception object for an error: an instance of the class of triton_inprocess.errors for its code.
 nanobind::object to_exception(const Error& error);
 
-/// The error for an exception that a user's Python function raised: the code of a TritonError, else INTERNAL; the
-/// message is "ValueError: …". Takes the pending exception.
-Error take_python_error() noexcept;
+/// The error for the pending exception, which a user's Python function raised on one of Triton's threads; takes it. See
+/// triton_inprocess._function_errors.describe.
+Error take_function_error() noexcept;
 
 void register_errors(nanobind::module_& module);
 

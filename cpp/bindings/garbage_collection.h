@@ -21,7 +21,9 @@ PyType_Slot* garbage_collection_slots() {
         }
 
         static int clear(PyObject* self) {
-            nanobind::inst_ptr<T>(self)->let_go();
+            if (nanobind::inst_ready(self)) {
+                nanobind::inst_ptr<T>(self)->let_go();
+            }
             return 0;
         }
     };

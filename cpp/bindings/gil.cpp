@@ -24,12 +24,21 @@ std::atomic<std::thread::id> finalizing_thread{};
     }
 }
 
-/// Whether the calling thread has the GIL. CPython's function for that is public but, to this day, not in the stable
-/// ABI: it is looked up, and where it is missing nobody has the GIL for sure.
+/// Whether the calling thread has the GIL, as far as can be told; false when in doubt. PyGILState_Check would not do:
+/// it says yes to everybody once there was a sub-interpreter. What tells the current thread state is not in the stable
+/// ABI, so it is looked up: PyThreadState_GetUnchecked from 3.13 on, before that under its private name.
 bool holds_gil() noexcept {
-    using Check = int (*)();
-    static const auto check = reinterpret_cast<Check>(dlsym(RTLD_DEFAULT, "PyGILState_Check"));
-    return check != nullptr && !shutting_down.load(std::memory_order_acquire) && check() != 0;
+    using Current = PyThreadState* (*)();
+    static const auto current = [] {
+        void* symbol = dlsym(RTLD_DEFAULT, "PyThreadState_GetUnchecked");
+        return reinterpret_cast<Current>(symbol != nullptr ? symbol
+                                                           : dlsym(RTLD_DEFAULT, "_PyThreadState_UncheckedGet"));
+    }();
+    if (current == nullptr || shutting_down.load(std::memory_order_acquire)) {
+        return false;
+    }
+    PyThreadState* const state = current();
+    return state != nullptr && state == PyGILState_GetThisThreadState();
 }
 
 void sleep_if_shutting_down() noexcept {
@@ -166,6 +175,14 @@ NativeThreadGil::~NativeThreadGil() {
     }
 }
 
+void normalize_on_native_thread(PyObject** type, PyObject** value, PyObject** traceback) noexcept {
+    without_unwinding([=] { PyErr_NormalizeException(type, value, traceback); });
+}
+
+void drop_on_native_thread(PyObject* object) noexcept {
+    without_unwinding([object] { Py_XDECREF(object); });
+}
+
 PyObject* call_on_native_thread(PyObject* function, PyObject* arguments, PyObject* keywords) noexcept {
     return without_unwinding([=] { return PyObject_Call(function, arguments, keywords); });
 }
@@ -191,7 +208,7 @@ void enable_deferred_drops() noexcept {
 
 void drop_deferred() noexcept {
     for (PyObject* object : DeferredDrops::instance().take()) {
-        Py_DECREF(object);
+        drop_on_native_thread(object);
     }
 }
 

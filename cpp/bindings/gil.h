@@ -35,9 +35,31 @@ class NativeThreadGil {
     PyGILState_STATE state_ = PyGILState_UNLOCKED;
 };
 
-/// PyObject_Call for Triton's threads: if the interpreter ends during the call, the thread sleeps instead of being
-/// unwound through frames that must not be.
+// What follows is for Triton's threads, wherever Python code may run (a function, a method, a destructor): if the
+// interpreter ends meanwhile, the thread sleeps instead of being unwound through frames that must not be.
+
+/// PyObject_Call; null with an error set, as there.
 PyObject* call_on_native_thread(PyObject* function, PyObject* arguments, PyObject* keywords) noexcept;
+
+/// PyErr_NormalizeException.
+void normalize_on_native_thread(PyObject** type, PyObject** value, PyObject** traceback) noexcept;
+
+/// Py_XDECREF.
+void drop_on_native_thread(PyObject* object) noexcept;
+
+/// A reference that is dropped by `drop_on_native_thread`.
+class NativeThreadObject {
+  public:
+    explicit NativeThreadObject(PyObject* owned) noexcept : object_(owned) {}
+    ~NativeThreadObject() { drop_on_native_thread(object_); }
+    NativeThreadObject(const NativeThreadObject&) = delete;
+    NativeThreadObject& operator=(const NativeThreadObject&) = delete;
+
+    PyObject* get() const noexcept { return object_; }
+
+  private:
+    PyObject* object_;
+};
 
 /// Gives up a reference, with or without the GIL. Without, it is dropped by the next holder of the GIL that calls
 /// `drop_deferred`, at the latest by the main thread.

@@ -37,9 +37,6 @@ nb::object to_python(bool value) {
 nb::object to_python(double value) {
     return nb::float_(value);
 }
-nb::object to_python(const InferenceResponse::Bytes& value) {
-    return nb::bytes(value.value.data(), value.value.size());
-}
 
 nb::dict parameters(const BoundResponse& self) {
     nb::dict dict;
@@ -68,8 +65,7 @@ void register_inference_response(nb::module_& module) {
         .def_prop_ro(
             "request_id", [](const BoundResponse& self) { return self.response->request_id; },
             "The request's id, or the empty string.")
-        .def_prop_ro("parameters", &parameters,
-                     nb::sig("def parameters(self) -> dict[str, str | int | bool | float | bytes]"),
+        .def_prop_ro("parameters", &parameters, nb::sig("def parameters(self) -> dict[str, str | int | bool | float]"),
                      "What the model sent along.")
         .def_prop_ro(
             "outputs", &outputs, nb::sig("def outputs(self) -> dict[str, Tensor]"),

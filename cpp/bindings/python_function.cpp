@@ -1,15 +1,18 @@
 #include "bindings/python_function.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <array>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "backend/batch.h"
 #include "backend/function_registry.h"
 #include "bindings/garbage_collection.h"
 
@@ -70,6 +73,13 @@ void register_python_function(nb::module_& module) {
                       const std::vector<SpecTuple>&, bool>(),
              "function"_a, "directory"_a, "model_name"_a, "inputs"_a, "outputs"_a, "batched"_a)
         .def("close", &FunctionOwner::close);
+    module.def(
+        "executing_model",
+        []() -> std::optional<std::string> {
+            const PythonFunction* const function = executing_function();
+            return function != nullptr ? std::optional<std::string>(function->model_name()) : std::nullopt;
+        },
+        "The name of the model whose function calls this, on the thread that executes it; else None.");
 }
 
 }  // namespace triton_inprocess

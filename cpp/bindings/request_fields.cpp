@@ -43,14 +43,23 @@ bool is_integer(nb::handle value) {
     return PyBool_Check(value.ptr()) == 0 && PyIndex_Check(value.ptr()) != 0;
 }
 
+nb::object index(nb::handle value) {
+    nb::object number = nb::steal(PyNumber_Index(value.ptr()));
+    if (!number.is_valid()) {
+        throw nb::python_error();
+    }
+    return number;
+}
+
+bool is_bool(nb::handle value) {
+    return PyBool_Check(value.ptr()) != 0 || nb::isinstance(value, numpy().attr("bool_"));
+}
+
 std::uint64_t unsigned_integer(const std::string& field, nb::handle value, std::uint64_t limit) {
     if (!is_integer(value)) {
         wrong_type(field, "an int", value);
     }
-    const nb::object number = nb::steal(PyNumber_Index(value.ptr()));
-    if (!number.is_valid()) {
-        throw nb::python_error();
-    }
+    const nb::object number = index(value);
     const std::uint64_t result = PyLong_AsUnsignedLongLong(number.ptr());
     const bool failed = PyErr_Occurred() != nullptr;
     PyErr_Clear();
@@ -104,7 +113,7 @@ void set_requested_outputs(InferenceRequest& request, nb::handle value) {
 
 void set_parameter(InferenceRequest& request, const std::string& name, nb::handle value) {
     const std::string field = "parameter '" + name + "'";
-    if (PyBool_Check(value.ptr()) != 0 || class_name(value) == "bool_" || class_name(value) == "bool") {
+    if (is_bool(value)) {
         const int truth = PyObject_IsTrue(value.ptr());
         if (truth < 0) {
             throw nb::python_error();
@@ -113,7 +122,7 @@ void set_parameter(InferenceRequest& request, const std::string& name, nb::handl
     } else if (PyUnicode_Check(value.ptr()) != 0) {
         request.set_parameter(name, text(field, value));
     } else if (is_integer(value)) {
-        const nb::object number = nb::steal(PyNumber_Index(value.ptr()));
+        const nb::object number = index(value);
         int overflow = 0;
         const std::int64_t integer = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
         if (overflow != 0) {
@@ -158,11 +167,11 @@ void require_host_memory(nb::handle value) {
     if (value.is_none()) {
         return;
     }
-    const auto wanted = nb::cast<std::string>(nb::str(value));
-    if (wanted != "cpu" && wanted != "MemoryType.CPU") {
-        throw Error(TRITONSERVER_ERROR_UNSUPPORTED, "output_memory_type " + wanted +
-                                                        " is not supported: outputs are allocated "
-                                                        "in host memory");
+    const bool host = nb::isinstance<MemoryType>(value) ? nb::cast<MemoryType>(value) == TRITONSERVER_MEMORY_CPU
+                                                        : value.equal(nb::str("cpu"));
+    if (!host) {
+        throw Error(TRITONSERVER_ERROR_UNSUPPORTED, "output_memory_type " + nb::cast<std::string>(nb::repr(value)) +
+                                                        " is not supported: outputs are allocated in host memory");
     }
 }
 

@@ -33,6 +33,9 @@ nb::object ResponseIterator::next() {
             queue->wait_for(signal_interval);
         }
         response = queue->pop();
+        if (!response && !request_.finished()) {
+            request_.block()->server().require_own_process();
+        }
         if (!response && PyErr_CheckSignals() != 0) {
             throw nb::python_error();
         }

@@ -50,7 +50,6 @@ void register_server(nb::module_& module) {
                          const ServerUse use(server.state());
                          return reinterpret_cast<std::uintptr_t>(use.get());
                      })
-        .def_prop_ro("left_behind", &Server::left_behind)
         .def_prop_ro("running", [](const Server& server) { return server.state()->running(); })
         .def_prop_ro("use_count", [](const Server& server) { return server.state()->use_count(); })
         .def("stop_accepting",

@@ -18,12 +18,9 @@ struct InferenceResponse {
         std::string name;
         Tensor tensor;
     };
-    struct Bytes {
-        std::string value;
-    };
     struct Parameter {
         std::string name;
-        std::variant<std::string, std::int64_t, bool, double, Bytes> value;
+        std::variant<std::string, std::int64_t, bool, double> value;
     };
 
     /// Reads the C response (null: an empty response that only carries flags) and deletes it. A response that cannot

@@ -1,10 +1,13 @@
 #include "core/log_pipe.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -19,6 +22,12 @@ LogPipe::LogPipe() {
     }
     read_end_ = ends[0];
     write_end_ = ends[1];
+    stop_ = eventfd(0, EFD_CLOEXEC);
+    // Only the reader must not block; whoever logs may.
+    if (stop_ < 0 || fcntl(read_end_, F_SETFL, O_NONBLOCK) != 0) {
+        close_descriptors();
+        throw Error(TRITONSERVER_ERROR_UNAVAILABLE, std::string("cannot prepare a pipe: ") + std::strerror(errno));
+    }
     reader_ = std::thread(&LogPipe::read, this);
 }
 
@@ -37,22 +46,32 @@ std::vector<std::string> LogPipe::read_lines() {
 }
 
 void LogPipe::close() {
-    if (write_end_ >= 0) {
-        ::close(std::exchange(write_end_, -1));
+    if (reader_.joinable()) {
+        const std::uint64_t one = 1;
+        static_cast<void>(!write(stop_, &one, sizeof(one)));
         reader_.join();
-        ::close(std::exchange(read_end_, -1));
+        close_descriptors();
     }
 }
 
+void LogPipe::close_descriptors() noexcept {
+    for (int* const descriptor : {&read_end_, &write_end_, &stop_}) {
+        if (*descriptor >= 0) {
+            ::close(std::exchange(*descriptor, -1));
+        }
+    }
+}
+
+// The end of the pipe would not tell that nobody writes any more: a forked child keeps the other end open.
 void LogPipe::read() {
-    std::array<char, 1 << 16> buffer = {};
-    for (;;) {
-        const ssize_t size = ::read(read_end_, buffer.data(), buffer.size());
-        if (size > 0) {
-            add(buffer.data(), static_cast<std::size_t>(size));
-        } else if (size == 0 || errno != EINTR) {
+    std::array<pollfd, 2> waiting = {{{read_end_, POLLIN, 0}, {stop_, POLLIN, 0}}};
+    bool stopped = false;
+    while (!stopped) {
+        if (poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) {
             break;
         }
+        stopped = (waiting[1].revents & POLLIN) != 0;
+        read_what_is_there();
     }
     const std::scoped_lock guard(mutex_);
     if (!unfinished_.empty()) {
@@ -60,6 +79,18 @@ void LogPipe::read() {
     }
     ended_ = true;
     changed_.notify_all();
+}
+
+void LogPipe::read_what_is_there() {
+    std::array<char, 1 << 16> buffer = {};
+    for (;;) {
+        const ssize_t size = ::read(read_end_, buffer.data(), buffer.size());
+        if (size > 0) {
+            add(buffer.data(), static_cast<std::size_t>(size));
+        } else if (size == 0 || errno != EINTR) {
+            return;
+        }
+    }
 }
 
 void LogPipe::add(const char* data, std::size_t size) {

@@ -29,10 +29,13 @@ class LogPipe {
 
   private:
     void read();
+    void read_what_is_there();
+    void close_descriptors() noexcept;
     void add(const char* data, std::size_t size);
 
     int read_end_ = -1;
     int write_end_ = -1;
+    int stop_ = -1;  ///< Readable when the reading is to end.
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<std::string> lines_;

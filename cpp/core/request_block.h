@@ -57,6 +57,8 @@ class RequestBlock final : public RefCounted {
     /// The input buffer that holds `address`, or null. Only while the request is in flight.
     Ref<Buffer> owner_of(const void* address) const noexcept;
 
+    const ServerState& server() const noexcept { return *server_; }
+
     /// Hands the request to Triton; its responses go to `queue`. When that fails, the request is as before.
     void submit(Ref<ResponseQueue> queue);
 

@@ -38,12 +38,7 @@ std::string take_json(TRITONSERVER_Message* message) {
 Server::Server(const ServerOptions& options) : state_(ServerRegistry::instance().start(options)) {}
 
 void Server::stop() {
-    try {
-        state_->stop();
-    } catch (...) {
-        left_behind_ = true;
-        throw;
-    }
+    state_->stop();
     // The release of a request can come a moment after its last response.
     for (int i = 0; i < 100 && state_->use_count() != 0; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));

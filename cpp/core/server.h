@@ -22,9 +22,6 @@ class Server : public nanobind::intrusive_base {
     /// See ServerState::stop. Afterwards the C server is deleted if that is safe.
     void stop();
 
-    /// Whether the C server could not be stopped and has to stay until the process ends.
-    bool left_behind() const noexcept { return left_behind_; }
-
     bool is_live() const;
     bool is_ready() const;
     bool model_is_ready(const std::string& name, std::int64_t version) const;
@@ -54,7 +51,6 @@ class Server : public nanobind::intrusive_base {
     ServerUse use() const { return ServerUse(state_); }
 
     Ref<ServerState> state_;
-    bool left_behind_ = false;
 };
 
 }  // namespace triton_inprocess

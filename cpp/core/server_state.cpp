@@ -18,6 +18,12 @@ void ServerState::require_running() const {
     }
 }
 
+void ServerState::require_own_process() const {
+    if (phase_.load() == Phase::forked) {
+        require_running();
+    }
+}
+
 void ServerState::stop() {
     Phase expected = Phase::running;
     if (!phase_.compare_exchange_strong(expected, Phase::stopping)) {

@@ -27,6 +27,9 @@ class ServerState final : public RefCounted {
     void require_running() const;
     bool running() const noexcept { return phase_.load() == Phase::running; }
 
+    /// Throws UNAVAILABLE in a child of the process that the server runs in: nothing is to be waited for there.
+    void require_own_process() const;
+
     /// Whether requests are taken: until the stop begins.
     bool accepting() const noexcept { return running() && accepting_.load(); }
     void require_accepting() const;

@@ -17,6 +17,15 @@ enum class Function : std::size_t {
 #undef TRITON_FUNCTION
 };
 
+/// What the table of the C ABI says about one function.
+struct FunctionFact {
+    const char* name;
+    const char* api;  ///< "SERVER" or "BACKEND"
+    int major;
+    int minor;
+    bool returns_error;
+};
+
 constexpr std::array<FunctionFact, function_count> facts = {{
 #define TRITON_FUNCTION(api, name, major, minor, returns, parameters, arguments) \
     {#name, #api, major, minor, std::is_same_v<returns, TRITONSERVER_Error*>},
@@ -73,10 +82,6 @@ Pointer resolve(void* handle, Function function, Pointer stand_in, std::vector<s
 }
 
 }  // namespace
-
-const FunctionFact& function_fact(std::size_t index) noexcept {
-    return facts[index];
-}
 
 const FunctionTable& api() noexcept {
     return table;

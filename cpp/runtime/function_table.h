@@ -17,17 +17,6 @@ struct FunctionTable {
 
 constexpr std::size_t function_count = sizeof(FunctionTable) / sizeof(void (*)());
 
-/// What the table of the C ABI says about one function.
-struct FunctionFact {
-    const char* name;
-    const char* api;  ///< "SERVER" or "BACKEND"
-    int major;
-    int minor;
-    bool returns_error;
-};
-
-const FunctionFact& function_fact(std::size_t index) noexcept;
-
 /// The table that the process uses. Its pointers are valid once `Runtime::load` has succeeded.
 const FunctionTable& api() noexcept;
 

@@ -57,15 +57,6 @@ const char* data_type_name(DataType data_type) {
     return fact(data_type).name;
 }
 
-DataType data_type_from_name(const std::string& name) {
-    for (const DataTypeFact& each : facts) {
-        if (name == each.name) {
-            return each.data_type;
-        }
-    }
-    throw Error(TRITONSERVER_ERROR_INVALID_ARG, "unknown data type '" + name + "'");
-}
-
 std::size_t element_count(const std::int64_t* shape, std::size_t rank) {
     std::size_t count = 1;
     bool empty = false;

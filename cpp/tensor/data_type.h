@@ -17,9 +17,6 @@ std::size_t element_size(DataType data_type);
 /// Triton's name: "FP32", "BYTES", … Throws INVALID_ARG for what is no type.
 const char* data_type_name(DataType data_type);
 
-/// The type with Triton's name; throws INVALID_ARG for an unknown one.
-DataType data_type_from_name(const std::string& name);
-
 /// Number of elements of `shape`; throws INVALID_ARG for a negative dimension or more than 2^63 elements.
 std::size_t element_count(const std::int64_t* shape, std::size_t rank);
 

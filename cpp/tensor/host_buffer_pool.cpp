@@ -88,9 +88,4 @@ bool HostBufferPool::keep(HostBuffer* buffer) noexcept {
     return true;
 }
 
-std::size_t HostBufferPool::kept() const noexcept {
-    const std::scoped_lock guard(mutex_);
-    return kept_;
-}
-
 }  // namespace triton_inprocess

@@ -39,8 +39,6 @@ class HostBufferPool {
     /// Uninitialised memory of `byte_size` bytes; throws std::bad_alloc.
     Ref<Buffer> allocate(std::size_t byte_size);
 
-    std::size_t kept() const noexcept;
-
   private:
     friend class HostBuffer;
     bool keep(HostBuffer* buffer) noexcept;

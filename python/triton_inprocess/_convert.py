@@ -88,13 +88,26 @@ def to_tensor(value: Any) -> Tensor:
 def to_output_tensor(value: Any, data_type: DataType) -> Tensor:
     """As to_tensor; numbers and lists, which have no type of their own, become `data_type`."""
     if data_type is not DataType.BYTES and isinstance(value, (bool, int, float, list, tuple)):
-        return _from_array(np.asarray(value, dtype=_numpy_dtype(data_type)))
+        return _from_array(_cast(np.asarray(value), data_type))
     return to_tensor(value)
 
 
 def _refuse_mask(value: object) -> None:
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError("a masked array cannot be a tensor, its mask would be lost: use array.filled() or array.data")
+
+
+def _cast(array: Array, data_type: DataType) -> Array:
+    """A list or a number, which has no type of its own, as `data_type`; TypeError or ValueError if it does not fit."""
+    dtype = _numpy_dtype(data_type)
+    if array.dtype.kind in _TEXT_KINDS or not (array.size == 0 or np.can_cast(array.dtype, dtype, "same_kind")):
+        raise TypeError(f"{array.dtype.name} values cannot become {data_type.name}")
+    with np.errstate(all="ignore"):
+        result = array.astype(dtype)
+    fits = result == array if dtype.kind in "iu" else np.isfinite(result) | ~np.isfinite(array)
+    if not np.all(fits):
+        raise ValueError(f"a value is out of the range of {data_type.name}")
+    return result
 
 
 def from_dlpack(value: Any) -> Tensor:

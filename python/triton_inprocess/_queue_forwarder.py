@@ -20,8 +20,12 @@ _tasks: set[asyncio.Task[None]] = set()
 
 def infer(model: Model, raise_on_error: bool, fields: dict[str, Any]) -> ResponseIterator:
     """As Model.infer, with a `response_queue` in `fields`: a thread puts every response there, too."""
+    import inspect
+
     fields = dict(fields)
     target = _checked(fields.pop("response_queue"))
+    if inspect.iscoroutinefunction(target.put):
+        raise TypeError("response_queue must be a queue.SimpleQueue here; one of asyncio is for async_infer")
     first, second = _native.infer_twice(model._native, model, model.name, model.version, raise_on_error, fields)
 
     def forward() -> None:

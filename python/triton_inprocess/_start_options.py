@@ -149,6 +149,8 @@ def _require(name: str, value: object, kind: type | tuple[type, ...]) -> None:
     if wrong_bool or not isinstance(value, kinds):
         expected = " or ".join(each.__name__ for each in kinds)
         raise TypeError(f"{name} must be {expected}, not {type(value).__name__}")
+    if isinstance(value, str) and "\0" in value:
+        raise ValueError(f"{name} must not contain a NUL character")
 
 
 _SCALARS: dict[str, type] = {

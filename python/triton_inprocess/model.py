@@ -36,16 +36,18 @@ class Model:
         """Made by the server."""
         if not isinstance(name, str):
             raise TypeError(f"name must be a str, not {type(name).__name__}")
+        if "\0" in name:
+            raise ValueError("name must not contain a NUL character")
         if not isinstance(version, int) or isinstance(version, bool):
             raise TypeError(f"version must be an int, not {type(version).__name__}")
         if not -1 <= version < 2**63:
             raise ValueError(f"version must be from -1 to {2**63 - 1}, not {version}")
-        self.server = server
-        self.name = name
-        self.version = version
-        self.state = state
-        self.reason = reason
-        self._native = server._running()
+        self.server: Server = server
+        self.name: str = name
+        self.version: int = version
+        self.state: str | None = state
+        self.reason: str | None = reason
+        self._native: _native.Server = server._running()
 
     def create_request(self, **fields: Any) -> InferenceRequest:
         """A request for this model, to be filled and sent with `infer` or `async_infer`."""
@@ -72,6 +74,8 @@ class Model:
         """
         if inference_request is not None:
             fields = self._fields(inference_request, fields)
+        if raise_on_error is not True and raise_on_error is not False:
+            raise TypeError(f"raise_on_error must be a bool, not {type(raise_on_error).__name__}")
         if fields.get("response_queue") is not None:
             return _queue_forwarder.infer(self, raise_on_error, fields)
         return _native.infer(self._native, self, self.name, self.version, raise_on_error, fields)
@@ -85,6 +89,8 @@ class Model:
         """As `infer`, but the iterator is for `async for`."""
         if inference_request is not None:
             fields = self._fields(inference_request, fields)
+        if raise_on_error is not True and raise_on_error is not False:
+            raise TypeError(f"raise_on_error must be a bool, not {type(raise_on_error).__name__}")
         if fields.get("response_queue") is not None:
             return _queue_forwarder.async_infer(self, raise_on_error, fields)
         return _native.async_infer(self._native, self, self.name, self.version, raise_on_error, fields)
@@ -124,6 +130,8 @@ class Model:
 
     def config(self, config_version: int = 1) -> dict[str, Any]:
         """The model's configuration (TRITONSERVER_ServerModelConfig)."""
+        if not isinstance(config_version, int) or isinstance(config_version, bool) or not 0 <= config_version < 2**32:
+            raise TypeError(f"config_version must be an int that is not negative, not {config_version!r}")
         return _object(self._native.model_config(self.name, self.version, config_version))
 
     def batch_properties(self) -> ModelBatchFlag:

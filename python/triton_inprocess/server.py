@@ -9,10 +9,10 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _native, runtime
-from ._extension_file import EXTENSION_PATH
+from ._extension_file import extension_path
 from ._lifetime import running_servers
 from ._native import MetricFormat, ModelControlMode
 from ._quiescence import wait_for_triton_threads
@@ -54,6 +54,8 @@ class Server:
                 print(response.outputs["label"].numpy())
     """
 
+    _log_owner: ClassVar[int] = 0  # who has last said where the process logs to
+
     def __init__(self, options: Options | None = None, **options_fields: Any) -> None:
         """A server with the given Options, or with Options made of the keywords.
 
@@ -63,13 +65,14 @@ class Server:
             raise TypeError(f"give options or its fields, not both: {', '.join(options_fields)}")
         if options is not None and not isinstance(options, Options):
             raise TypeError(f"options must be an Options, not {type(options).__name__}")
-        self.options = options if options is not None else Options(**options_fields)
+        self.options: Options = options if options is not None else Options(**options_fields)
         self._native: _native.Server | None = None
         self._stopped = False
         self._files: PrivateFiles | None = None
         self._log: LogForwarder | None = None
         self._functions: dict[str, _native.PythonFunction] = {}
-        self._adding = threading.Lock()
+        self._life = threading.RLock()  # of start and stop
+        self._changing = threading.Lock()  # of the files and functions of added models
 
     # Life
 
@@ -91,6 +94,13 @@ class Server:
             UnsupportedError: An option was asked for that the runtime is too old for.
             UnavailableError: The server was not ready in time.
         """
+        with self._life:
+            self._start()
+        if wait_until_ready:
+            self._wait_for(self.ready, polling_interval, timeout, "the server to be ready")
+        return self
+
+    def _start(self) -> None:
         from . import _start_options
 
         if self._native is not None or self._stopped:
@@ -106,41 +116,53 @@ class Server:
             self._release_files()
             raise
         running_servers.add(self)
-        if wait_until_ready:
-            self._wait_for(self.ready, polling_interval, timeout, "the server to be ready")
-        return self
 
     def stop(self) -> None:
         """Stop the server (TRITONSERVER_ServerStop): no request is accepted any more, those in flight are waited for.
 
-        Ends as soon as the last request is answered, at the latest after `options.exit_timeout` seconds. Then the
-        server is left behind until the process ends, with one RuntimeWarning. Stopping twice, or before the start,
-        does nothing.
+        Ends as soon as the last request is answered, at the latest after `options.exit_timeout` seconds (on runtimes
+        before C API 1.30 twice that); a load in progress is waited for. Then the server is left behind until the
+        process ends, with one RuntimeWarning. Stopping twice, or before the start, does nothing.
+
+        Raises UnavailableError when it is called by the function of a model, for which it would have to wait.
         """
-        native, self._native = self._native, None
-        if native is None:
-            return
-        self._stopped = True
-        running_servers.discard(self)
-        if not native.running:
-            return  # in a forked child: the server, its files and its threads are the parent's
+        executing = _native.executing_model()
+        if executing is not None:
+            raise UnavailableError(f"the function of model {executing!r} cannot stop its server: it would wait for itself")
+        with self._life:
+            native, self._native = self._native, None
+            if native is None:
+                return
+            self._stopped = True
+            running_servers.discard(self)
+            if native.running:  # not so in a forked child: the server, its files and its threads are the parent's
+                self._stop(native)
+
+    def _stop(self, native: _native.Server) -> None:
+        deadline = time.monotonic() + max(self.options.exit_timeout, _UNLOAD_GRACE)
         # Whoever adds or removes a model ends first: its files must not go while the library looks at them.
-        waited = self._adding.acquire(timeout=self.options.exit_timeout + _UNLOAD_GRACE)
+        changing = self._changing.acquire(timeout=deadline - time.monotonic())
+        interruption: BaseException | None = None
         try:
             native.stop_accepting()
             wait_for_triton_threads()
-            self._unload_all(native)
+            self._unload_all(native, deadline)
+        except BaseException as error:  # such as a Ctrl-C: the server is stopped all the same
+            interruption = error
+        try:
             native.stop()
         except TritonError as error:
             warnings.warn(
                 f"a Triton server could not be stopped ({error}); it is left behind until the process ends",
                 RuntimeWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         finally:
             self._release_files()
-            if waited:
-                self._adding.release()
+            if changing:
+                self._changing.release()
+        if interruption is not None:
+            raise interruption
 
     def __enter__(self) -> Server:
         """Start the server, unless it was."""
@@ -154,8 +176,12 @@ class Server:
 
     def __del__(self) -> None:
         """Stop a server that nobody can stop any more."""
-        if getattr(self, "_native", None) is not None:
+        if getattr(self, "_native", None) is None:
+            return
+        if _native.executing_model() is None:
             self.stop()
+        else:  # the collector came on a thread that the stop would wait for
+            threading.Thread(target=self.stop, name="triton-inprocess-stop", daemon=True).start()
 
     def _running(self) -> _native.Server:
         if self._native is not None:
@@ -173,7 +199,7 @@ class Server:
         options = self.options
         _start_options.check_folder("backend_directory", options.backend_directory)
         own_backends = [Path(options.backend_directory)] if options.backend_directory is not None else []
-        self._files = PrivateFiles(EXTENSION_PATH, [*own_backends, *loaded.backend_directories])
+        self._files = PrivateFiles(extension_path(), [*own_backends, *loaded.backend_directories])
         _start_options.apply(options, native)
         self._apply_models(native, repositories, self._files)
         native.set_backend_directory(str(self._files.backends))
@@ -216,6 +242,7 @@ class Server:
             self._log = LogForwarder(self.options.log_callback)
         # Always set: the log is the process's, and an earlier server may have sent it elsewhere.
         native.set_log_file(self._log_path())
+        Server._log_owner = id(self)
 
     def _log_path(self) -> str:
         if self._log is not None:
@@ -281,7 +308,8 @@ class Server:
             function.close()
         self._functions.clear()
         if self._log is not None:
-            _native.ServerOptions().set_log_file("")
+            if Server._log_owner == id(self):  # otherwise a later server has sent the process's log elsewhere
+                _native.ServerOptions().set_log_file("")
             self._log.close()
             self._log = None
         if self._files is not None:
@@ -291,17 +319,13 @@ class Server:
     def _explicit(self) -> bool:
         return self.options.model_control_mode in (None, ModelControlMode.EXPLICIT)
 
-    def _unload_all(self, native: _native.Server) -> None:
+    def _unload_all(self, native: _native.Server, deadline: float) -> None:
         # The library looks only once a second whether the models are gone; without models it does not wait at all.
         if not self._explicit():
             return
         for entry in _index(native, _INDEX_READY):
-            try:
+            with contextlib.suppress(TritonError):  # whatever stays is for the library's own stop
                 native.unload_model(entry["name"])
-            except NotFoundError:
-                continue
-        # Even without requests, and without time to wait for any, unloading takes a moment.
-        deadline = time.monotonic() + max(self.options.exit_timeout, _UNLOAD_GRACE)
         while time.monotonic() < deadline:
             if all(entry.get("state", "UNAVAILABLE") == "UNAVAILABLE" for entry in _index(native, 0)):
                 return
@@ -367,8 +391,7 @@ class Server:
 
         Raises InvalidArgumentError when the model cannot be loaded, and UnavailableError in mode NONE or POLL.
         """
-        if not isinstance(name, str):
-            raise TypeError(f"name must be a str, not {type(name).__name__}")
+        _text("name", name)
         if parameters:
             raise UnsupportedError("load parameters are not supported yet")
         native = self._running()
@@ -389,9 +412,7 @@ class Server:
         Requests in flight are answered; with `wait_until_unloaded` that is waited for, at most `timeout` seconds, and
         looked at every `polling_interval` seconds.
         """
-        name = model.name if isinstance(model, Model) else model
-        if not isinstance(name, str):
-            raise TypeError(f"model must be a Model or a name, not {type(model).__name__}")
+        name = model.name if isinstance(model, Model) else _text("model", model)
         native = self._running()
         wait_for_triton_threads()
         (native.unload_model_and_dependents if unload_dependents else native.unload_model)(name)
@@ -473,7 +494,7 @@ class Server:
             instances=instances,
             version=version,
         )
-        with self._adding:
+        with self._changing:
             if any(entry["name"] == name for entry in _index(native, 0)):
                 raise AlreadyExistsError(f"there is a model {name!r} already")
             self._add(native, model, self._files)
@@ -502,23 +523,30 @@ class Server:
 
         Raises NotFoundError for any other model.
         """
-        if not isinstance(name, str):
-            raise TypeError(f"name must be a str, not {type(name).__name__}")
+        _text("name", name)
         native = self._running()
-        with self._adding:
+        if _native.executing_model() == name:
+            raise UnavailableError(f"model {name!r} cannot be removed by its own function: it would wait for itself")
+        with self._changing:
             if name not in self._functions:
                 raise NotFoundError(f"no Python function was added as a model {name!r}")
             wait_for_triton_threads()
             native.unload_model(name)
+            function = self._functions.pop(name)
+        try:  # without the lock: the function may be adding a model
             self._wait_for(lambda: _unloaded(native, name), _UNLOAD_POLL, None, f"model {name!r} to be unloaded")
-            self._functions.pop(name).close()
-            if self._files is not None:
-                self._files.remove_model(name)
+        finally:
+            function.close()
+            with self._changing:
+                if self._files is not None:
+                    self._files.remove_model(name)
 
 
 def _text(argument: str, value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{argument} must hold str, not {type(value).__name__}")
+        raise TypeError(f"{argument} must be str, not {type(value).__name__}")
+    if "\0" in value:
+        raise ValueError(f"{argument} must not contain a NUL character")
     return value
 
 

@@ -350,9 +350,6 @@ class Server:
     def address(self) -> int: ...
 
     @property
-    def left_behind(self) -> bool: ...
-
-    @property
     def running(self) -> bool: ...
 
     @property
@@ -436,7 +433,7 @@ class InferenceResponse:
         """The request's id, or the empty string."""
 
     @property
-    def parameters(self) -> dict[str, str | int | bool | float | bytes]:
+    def parameters(self) -> dict[str, str | int | bool | float]:
         """What the model sent along."""
 
     @property
@@ -518,3 +515,8 @@ class PythonFunction:
     def __init__(self, function: object, directory: str, model_name: str, inputs: Sequence[tuple[str, DataType, Sequence[int]]], outputs: Sequence[tuple[str, DataType, Sequence[int]]], batched: bool) -> None: ...
 
     def close(self) -> None: ...
+
+def executing_model() -> str | None:
+    """
+    The name of the model whose function calls this, on the thread that executes it; else None.
+    """
