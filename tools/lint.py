@@ -36,6 +36,7 @@ def commands(fix: bool) -> list[list[str]]:
         [*mypy, *(str(file) for file in sorted((ROOT / "tools").glob("*.py")))],
         [*mypy, "-p", "benchmarks"],
         [tool("pyright"), "--pythonpath", sys.executable],
+        [tool("pyright"), "--pythonpath", sys.executable, "--ignoreexternal", "--verifytypes", "triton_inprocess"],
         *clang_tidy(),
     ]
 

@@ -42,7 +42,7 @@ const char* class_name(TRITONSERVER_Error_Code code) noexcept {
 }
 
 Error described(PyObject* exception) {
-    const Error undescribed(TRITONSERVER_ERROR_INTERNAL, "an exception whose description failed, too");
+    Error undescribed(TRITONSERVER_ERROR_INTERNAL, "an exception whose description failed, too");
     static PyObject* const describe =
         nb::object(nb::module_::import_("triton_inprocess._function_errors").attr("describe")).release().ptr();
     const nb::tuple arguments = nb::make_tuple(nb::handle(exception));

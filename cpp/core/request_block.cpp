@@ -122,6 +122,9 @@ void RequestBlock::submit(Ref<ResponseQueue> queue) {
         RequestTable::instance().erase(request);
         queue_ = nullptr;
         outstanding_.store(0);
+        if (!server_->accepting()) {
+            close();  // the stop that has begun meanwhile took it for one in flight
+        }
         release();
         release();
         check(error);

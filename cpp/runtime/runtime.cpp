@@ -83,11 +83,10 @@ const Runtime& Runtime::load(const std::string& path) {
         }
         return *present;
     }
-    // Never deleted: Triton's threads may use it until the process ends.
-    static std::unique_ptr<const Runtime> owner;
-    owner.reset(new Runtime(file.string()));  // NOLINT(cppcoreguidelines-owning-memory): its constructor is private
-    loaded_runtime.store(owner.get());
-    return *owner;
+    std::unique_ptr<const Runtime> runtime(
+        new Runtime(file.string()));  // NOLINT(cppcoreguidelines-owning-memory): its constructor is private
+    loaded_runtime.store(runtime.get());
+    return *runtime.release();  // never deleted: Triton's threads may use it until the process ends
 }
 
 const Runtime& Runtime::current() {

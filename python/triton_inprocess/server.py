@@ -128,7 +128,9 @@ class Server:
         """
         executing = _native.executing_model()
         if executing is not None:
-            raise UnavailableError(f"the function of model {executing!r} cannot stop its server: it would wait for itself")
+            raise UnavailableError(
+                f"the function of model {executing!r} cannot stop its server: it would wait for itself"
+            )
         with self._life:
             native, self._native = self._native, None
             if native is None:

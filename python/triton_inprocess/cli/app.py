@@ -10,7 +10,7 @@ __all__ = ["app"]
 
 _DEMO_MODULES = {"sklearn", "rich"}
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     help="NVIDIA Triton Inference Server inside a Python process.",
     no_args_is_help=True,
     add_completion=False,

@@ -17,7 +17,7 @@ from ..errors import TritonError
 
 __all__ = ["app", "errors_reported"]
 
-app = typer.Typer(help="Fetch and find the Triton runtime.", no_args_is_help=True)
+app: typer.Typer = typer.Typer(help="Fetch and find the Triton runtime.", no_args_is_help=True)
 
 _VERSION_HELP = f"One of {', '.join(dict.fromkeys(version for version, _ in _installer.PINS))}."
 
