@@ -46,3 +46,35 @@ def test_a_child_gets_clear_errors_and_does_not_disturb_its_parent(
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines() == [f"{status} [1.0, 1.0] True"], result.stderr
+
+
+def test_an_iterator_of_the_parent_raises_in_the_child(runtime: ti.runtime.Runtime) -> None:
+    program = """
+import os, sys, time, warnings
+import numpy as np
+import triton_inprocess as ti
+warnings.simplefilter("ignore", DeprecationWarning)
+server = ti.Server(log_callback=lambda level, text: None, log_info=True).start()
+def slow(x):
+    time.sleep(0.5)
+    return x
+model = server.add_model(slow, name="slow", inputs={"x": (np.float32, (2,))}, outputs={"y": (np.float32, (2,))})
+iterator = model.infer(inputs={"x": np.ones(2, np.float32)})
+child = os.fork()
+if child == 0:
+    try:
+        next(iterator)
+    except ti.UnavailableError as error:
+        print("forked" in str(error), flush=True)
+    time.sleep(4)  # it has a copy of the log's pipe: the parent does not wait for it
+    os._exit(0)
+next(iterator)
+begun = time.monotonic()
+server.stop()
+print(time.monotonic() - begun < 2)
+os.kill(child, 9)
+os.waitpid(child, 0)
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines() == ["True", "True"], result.stderr

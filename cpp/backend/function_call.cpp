@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "bindings/cached_attribute.h"
 #include "bindings/errors.h"
 #include "bindings/gil.h"
 #include "bindings/numpy.h"
@@ -15,6 +16,8 @@ namespace nb = nanobind;
 
 namespace triton_inprocess {
 namespace {
+
+CachedAttribute general_conversion("triton_inprocess._convert", "to_output_tensor");
 
 [[noreturn]] void refuse(const PythonFunction& function, const std::string& reason) {
     throw Error(TRITONSERVER_ERROR_INVALID_ARG, "the function of model '" + function.model_name() + "' " + reason);
@@ -41,10 +44,8 @@ void check_shape(const Tensor& tensor, const TensorSpec& spec, const PythonFunct
 
 /// What the general conversion makes of a value: lists, other array types, strided arrays, BYTES. It runs Python code.
 Tensor convert_output(nb::handle value, const TensorSpec& spec, const PythonFunction& function) {
-    static PyObject* const convert =
-        nb::object(nb::module_::import_("triton_inprocess._convert").attr("to_output_tensor")).release().ptr();
     const nb::tuple arguments = nb::make_tuple(value, spec.data_type);
-    const NativeThreadObject tensor(call_on_native_thread(convert, arguments.ptr(), nullptr));
+    const NativeThreadObject tensor(call_on_native_thread(general_conversion.get().ptr(), arguments.ptr(), nullptr));
     if (tensor.get() == nullptr) {
         refuse(function, "returned output '" + spec.name + "' that is no " + data_type_name(spec.data_type) +
                              " tensor: " + take_function_error().message());

@@ -1,5 +1,6 @@
 #include "bindings/async_response_iterator.h"
 
+#include "bindings/cached_attribute.h"
 #include "bindings/errors.h"
 #include "bindings/event_loop_hub.h"
 #include "bindings/garbage_collection.h"
@@ -9,11 +10,11 @@ namespace nb = nanobind;
 namespace triton_inprocess {
 namespace {
 
+CachedAttribute running_loop_function("triton_inprocess._event_loop", "running");
+
 /// (loop, hub) of the running event loop.
 nb::tuple running_loop() {
-    static PyObject* const function =
-        nb::object(nb::module_::import_("triton_inprocess._event_loop").attr("running")).release().ptr();
-    return nb::borrow<nb::tuple>(nb::handle(function)());
+    return nb::borrow<nb::tuple>(running_loop_function.get()());
 }
 
 }  // namespace

@@ -5,12 +5,15 @@
 #include <array>
 #include <string>
 
+#include "bindings/cached_attribute.h"
 #include "bindings/gil.h"
 
 namespace nb = nanobind;
 
 namespace triton_inprocess {
 namespace {
+
+CachedAttribute describe("triton_inprocess._function_errors", "describe");
 
 struct ErrorClass {
     TRITONSERVER_Error_Code code;
@@ -43,10 +46,8 @@ const char* class_name(TRITONSERVER_Error_Code code) noexcept {
 
 Error described(PyObject* exception) {
     Error undescribed(TRITONSERVER_ERROR_INTERNAL, "an exception whose description failed, too");
-    static PyObject* const describe =
-        nb::object(nb::module_::import_("triton_inprocess._function_errors").attr("describe")).release().ptr();
     const nb::tuple arguments = nb::make_tuple(nb::handle(exception));
-    const NativeThreadObject description(call_on_native_thread(describe, arguments.ptr(), nullptr));
+    const NativeThreadObject description(call_on_native_thread(describe.get().ptr(), arguments.ptr(), nullptr));
     if (description.get() == nullptr) {
         PyErr_Clear();
         return undescribed;

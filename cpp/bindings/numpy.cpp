@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/cached_attribute.h"
 #include "bindings/python_buffer.h"
 #include "runtime/error.h"
 #include "tensor/bytes_codec.h"
@@ -16,6 +17,9 @@ namespace triton_inprocess {
 namespace {
 
 using dtype_code = nb::dlpack::dtype_code;
+
+CachedAttribute array_type("numpy", "ndarray");
+CachedAttribute general_conversion("triton_inprocess._convert", "to_tensor");
 
 DataType data_type_of(nb::dlpack::dtype dtype) noexcept {
     if (dtype.lanes != 1) {
@@ -157,8 +161,7 @@ nb::module_ numpy() {
 }
 
 std::optional<Tensor> tensor_over_array(nb::handle array) {
-    static PyObject* const array_type = nb::object(numpy().attr("ndarray")).release().ptr();
-    if (reinterpret_cast<PyObject*>(Py_TYPE(array.ptr())) != array_type) {
+    if (reinterpret_cast<PyObject*>(Py_TYPE(array.ptr())) != array_type.get().ptr()) {
         return std::nullopt;
     }
     nb::ndarray<nb::ro> view;
@@ -185,7 +188,7 @@ Tensor to_tensor(nb::handle value) {
     if (nb::isinstance<Tensor>(value)) {
         return nb::cast<const Tensor&>(value);
     }
-    return nb::cast<Tensor>(nb::module_::import_("triton_inprocess._convert").attr("to_tensor")(value));
+    return nb::cast<Tensor>(general_conversion.get()(value));
 }
 
 nb::object to_array(const Tensor& tensor, bool read_only) {

@@ -100,7 +100,9 @@ def _refuse_mask(value: object) -> None:
 def _cast(array: Array, data_type: DataType) -> Array:
     """A list or a number, which has no type of its own, as `data_type`; TypeError or ValueError if it does not fit."""
     dtype = _numpy_dtype(data_type)
-    if array.dtype.kind in _TEXT_KINDS or not (array.size == 0 or np.can_cast(array.dtype, dtype, "same_kind")):
+    integers = array.dtype.kind in "iu" and dtype.kind in "iu"  # whether they fit is looked at below
+    castable = array.size == 0 or integers or np.can_cast(array.dtype, dtype, "same_kind")
+    if array.dtype.kind in _TEXT_KINDS or not castable:
         raise TypeError(f"{array.dtype.name} values cannot become {data_type.name}")
     with np.errstate(all="ignore"):
         result = array.astype(dtype)
