@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import _convert
-from . import _function_errors as _function_errors  # imported now: Triton's threads must not import
+from . import _function_errors  # noqa: F401 - imported now: Triton's threads must not import
 from ._native import DataType
 
 __all__ = ["BACKEND_NAME", "Batching", "FunctionModel", "TensorSpec", "TensorSpecs"]
