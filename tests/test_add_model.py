@@ -304,8 +304,38 @@ def test_an_exception_keeps_nothing_of_the_request(server: ti.Server) -> None:
 
 
 def test_arguments_that_the_function_does_not_take(server: ti.Server) -> None:
+    # Said at once where the function tells what it takes, and at the first call where it does not.
+    for function in (lambda z: z, lambda: 1, lambda x, y: x):
+        with pytest.raises(TypeError, match=r"fn cannot be called with the inputs x"):
+            add(server, function)
+    assert server.models() == {}
+
+    class Untold:
+        __signature__ = "none"
+
+        def __call__(self, z: object) -> object:
+            return z
+
     with pytest.raises(ti.TritonError, match=r"TypeError.*'x'"):
-        answer(add(server, lambda z: z), x=array(1))
+        answer(add(server, Untold()), x=array(1))
+
+
+def test_a_repository_with_an_ensemble_of_missing_models_does_not_start(
+    runtime: ti.runtime.Runtime, tmp_path: Path
+) -> None:
+    (tmp_path / "joined" / "1").mkdir(parents=True)
+    (tmp_path / "joined" / "config.pbtxt").write_text("""
+platform: "ensemble"
+max_batch_size: 0
+input [ { name: "x" data_type: TYPE_FP32 dims: [ 1 ] } ]
+output [ { name: "y" data_type: TYPE_FP32 dims: [ 1 ] } ]
+ensemble_scheduling { step [ { model_name: "nowhere" model_version: -1
+  input_map { key: "x" value: "x" } output_map { key: "y" value: "y" } } ] }
+""")
+    with pytest.raises(ti.InternalError, match=r"(?s)'joined' was not loaded.*nowhere"):
+        ti.Server(model_repository=tmp_path).start()
+    with ti.Server(model_repository=tmp_path, exit_on_error=False) as server:
+        assert not server.model("joined").ready()
 
 
 # -- the arrays that it gets -------------------------------------------------------------------------------------------

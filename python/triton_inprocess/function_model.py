@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import _convert
-from . import _function_errors  # noqa: F401 - imported now: Triton's threads must not import
+from . import (
+    _convert,
+    _function_errors,  # noqa: F401 - imported now: Triton's threads must not import
+)
 from ._native import DataType
 
 __all__ = ["BACKEND_NAME", "Batching", "FunctionModel", "TensorSpec", "TensorSpecs"]
@@ -103,6 +105,7 @@ class FunctionModel:
                 raise ValueError(f"preferred_sizes {too_large} are larger than max_batch_size {self.max_batch_size}")
         if not self.inputs:
             raise ValueError("inputs must not be empty")
+        _check_parameters(self.function, [spec.name for spec in self.inputs])
 
     def config(self) -> str:
         """The model's configuration (config.pbtxt)."""
@@ -161,6 +164,19 @@ def _check_integer(argument: str, value: object, low: int, high: int) -> None:
         raise TypeError(f"{argument} must be an int, not {type(value).__name__}")
     if not low <= value <= high:
         raise ValueError(f"{argument} must be from {low} to {high}, not {value}")
+
+
+def _check_parameters(function: Callable[..., Any], names: list[str]) -> None:
+    import inspect
+
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return  # a builtin that does not tell: the first call will
+    try:
+        signature.bind(**dict.fromkeys(names))
+    except TypeError as error:
+        raise TypeError(f"fn cannot be called with the inputs {', '.join(names)} as keywords: {error}") from None
 
 
 def _check_name(name: object) -> None:

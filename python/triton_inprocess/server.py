@@ -285,7 +285,17 @@ class Server:
         for name in self.options.startup_models:
             if name != "*" and name not in ready and (name not in known or not failures):
                 failures.append(f"model {name!r} of startup_models is not in the model repository or failed to load")
+        if self._loads_everything():
+            # Such as an ensemble of models that are not there: Triton says nothing of it in the index.
+            never_tried = sorted({entry["name"] for entry in index if "state" not in entry} - ready)
+            failures += [f"model {name!r} was not loaded" for name in never_tried]
         return failures if failures or server.is_ready() else ["the server is not ready"]
+
+    def _loads_everything(self) -> bool:
+        options = self.options
+        by_itself = options.model_control_mode in (ModelControlMode.NONE, ModelControlMode.POLL)
+        by_default = options.model_control_mode is None and not options.startup_models
+        return by_itself or by_default or "*" in options.startup_models
 
     @contextlib.contextmanager
     def _start_log(self, native: _native.ServerOptions) -> Iterator[Path | None]:
@@ -391,7 +401,8 @@ class Server:
     def load(self, name: str, parameters: Mapping[str, Any] | None = None) -> Model:
         """Load a model, or load it again (TRITONSERVER_ServerLoadModel).
 
-        Raises InvalidArgumentError when the model cannot be loaded, and UnavailableError in mode NONE or POLL.
+        Raises InternalError or InvalidArgumentError when the model cannot be found or loaded (Triton's log says why:
+        `log_error=True`), and UnavailableError in mode NONE or POLL.
         """
         _text("name", name)
         if parameters:
@@ -457,10 +468,10 @@ class Server:
     ) -> Model:
         """Serve a Python function as a model of this server, in this process.
 
-        `fn(**arrays)` is called with a read-only numpy array for each input and returns an array, a tuple in the order
-        of `outputs`, or a dict by name. The arrays are views of the caller's memory when one request is executed, and
-        of one gathered buffer otherwise; one that the function keeps stays valid. An exception fails the requests of
-        that batch.
+        `fn(**arrays)` is called with a read-only numpy array for each input (for BYTES an object array of bytes) and
+        returns an array, a tuple in the order of `outputs`, or a dict by name. The arrays are views of the caller's
+        memory when one request is executed, and of one gathered buffer otherwise; one that the function keeps stays
+        valid. An exception fails the requests of that batch.
 
         Args:
             fn: The function.
@@ -474,7 +485,7 @@ class Server:
             version: The model's version.
 
         Raises:
-            TypeError, ValueError: An argument is of the wrong type or value.
+            TypeError, ValueError: An argument is of the wrong type or value, or `fn` does not take these inputs.
             AlreadyExistsError: There is a model of that name.
             UnavailableError: The server is in mode NONE or POLL, in which Triton takes no models; or it is stopped.
         """
