@@ -100,10 +100,10 @@ class Batch {
         compute_started_ = now();
         {
             const NativeThreadGil gil;
+            const Executing scope(function_);
             drop_deferred();
             // Gone before the GIL is, also when the function fails: what they hold may be Python's.
             const std::vector<Tensor> inputs = std::move(inputs_);
-            const Executing scope(function_);
             outputs_ = call_function(function_, inputs, total_rows_);
         }
         compute_ended_ = now();

@@ -59,6 +59,9 @@ Tensor to_output(nb::handle value, const TensorSpec& spec, const PythonFunction&
     if (spec.data_type == TRITONSERVER_TYPE_BF16 && tensor.data_type() == TRITONSERVER_TYPE_UINT16) {
         tensor = Tensor(spec.data_type, tensor.shape(), tensor.buffer());  // the bits, for want of a numpy type
     }
+    if (tensor.buffer()->memory_type() == TRITONSERVER_MEMORY_GPU) {
+        refuse(function, "returned output '" + spec.name + "' in GPU memory, expected host memory");
+    }
     if (tensor.data_type() != spec.data_type) {
         refuse(function, "returned output '" + spec.name + "' of type " + data_type_name(tensor.data_type()) +
                              ", expected " + data_type_name(spec.data_type));
@@ -80,6 +83,11 @@ PyObject* output_value(PyObject* result, std::size_t index, const PythonFunction
     return PyTuple_Check(result) != 0 ? PyTuple_GetItem(result, static_cast<Py_ssize_t>(index)) : result;
 }
 
+std::string class_name(PyObject* object) {
+    const nb::object name = nb::handle(object).type().attr("__name__");
+    return PyUnicode_Check(name.ptr()) != 0 ? text_of(name) : "of a class without a name";
+}
+
 bool declares(const PythonFunction& function, const std::string& name) {
     const auto& outputs = function.outputs();
     return std::any_of(outputs.begin(), outputs.end(), [&](const TensorSpec& spec) { return spec.name == name; });
@@ -90,13 +98,13 @@ void check_names(PyObject* result, const PythonFunction& function) {
     PyObject* value = nullptr;
     Py_ssize_t position = 0;
     while (PyDict_Next(result, &position, &key, &value) != 0) {
+        const NativeThreadObject kept(Py_NewRef(key));  // what is asked of it below may change the dict
         if (PyUnicode_Check(key) == 0) {
-            const auto kind = nb::cast<std::string>(nb::handle(key).type().attr("__name__"));
-            refuse(function, "returned a dict whose key " +
-                                 (PyLong_Check(key) != 0 ? nb::cast<std::string>(nb::repr(key)) : "") + " is " + kind +
-                                 ", expected str");
+            // Only a number is shown: what another object shows, it may compute in Python.
+            const std::string shown = PyLong_CheckExact(key) ? text_of(key) + ", " : "";
+            refuse(function, "returned a dict with a key that is " + shown + class_name(key) + ", expected str");
         }
-        const auto name = nb::cast<std::string>(nb::handle(key));
+        const std::string name = text_of(key);
         if (!declares(function, name)) {
             refuse(function, "returned an output '" + name + "' that it does not declare");
         }

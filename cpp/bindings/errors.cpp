@@ -67,6 +67,18 @@ void translate(const std::exception_ptr& pointer, void* /*unused*/) {
 
 }  // namespace
 
+std::string text_of(nb::handle object) {
+    const nb::object text = nb::steal(PyObject_Str(object.ptr()));
+    const nb::object encoded =
+        text.is_valid() ? nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace")) : nb::object();
+    char* data = nullptr;
+    Py_ssize_t size = 0;
+    if (!encoded.is_valid() || PyBytes_AsStringAndSize(encoded.ptr(), &data, &size) != 0) {
+        throw nb::python_error();
+    }
+    return std::string(data, static_cast<std::size_t>(size));
+}
+
 nb::object to_exception(const Error& error) {
     return errors_module().attr(class_name(error.code()))(nb::steal(PyUnicode_DecodeUTF8(
         error.message().data(), static_cast<Py_ssize_t>(error.message().size()), "backslashreplace")));

@@ -3,9 +3,14 @@
 
 #include <nanobind/nanobind.h>
 
+#include <string>
+
 #include "runtime/error.h"
 
 namespace triton_inprocess {
+
+/// str(object) as UTF-8; what is none (surrogates) is escaped.
+std::string text_of(nanobind::handle object);
 
 /// The exception object for an error: an instance of the class of triton_inprocess.errors for its code.
 nanobind::object to_exception(const Error& error);

@@ -16,11 +16,13 @@ namespace {
 nb::object outputs(BoundResponse& self) {
     if (!self.outputs.is_valid()) {
         nb::dict dict;
-        for (InferenceResponse::Output& output : self.response->outputs) {
-            dict[nb::str(output.name.c_str(), output.name.size())] = nb::cast(std::move(output.tensor));
+        for (const InferenceResponse::Output& output : self.response->outputs) {
+            dict[nb::str(output.name.c_str(), output.name.size())] = nb::cast(output.tensor);
         }
-        self.response->outputs.clear();
-        self.outputs = std::move(dict);
+        // Making objects can run the garbage collector, and that whatever asks for the outputs, too.
+        if (!self.outputs.is_valid()) {
+            self.outputs = std::move(dict);
+        }
     }
     return self.outputs;
 }

@@ -18,6 +18,9 @@ namespace {
 
 using dtype_code = nb::dlpack::dtype_code;
 
+// What every numpy can do; beyond it, numpy 1 would make an array of another shape and nanobind end the process.
+constexpr std::size_t most_dimensions = 32;
+
 CachedAttribute array_type("numpy", "ndarray");
 CachedAttribute general_conversion("triton_inprocess._convert", "to_tensor");
 
@@ -195,6 +198,10 @@ nb::object to_array(const Tensor& tensor, bool read_only) {
     const Ref<Buffer>& buffer = tensor.buffer();
     if (buffer->memory_type() == TRITONSERVER_MEMORY_GPU) {
         throw Error(TRITONSERVER_ERROR_UNSUPPORTED, "the tensor is in GPU memory, which numpy cannot read");
+    }
+    if (tensor.shape().size() > most_dimensions) {
+        throw Error(TRITONSERVER_ERROR_UNSUPPORTED,
+                    "a numpy array cannot have the tensor's " + std::to_string(tensor.shape().size()) + " dimensions");
     }
     if (tensor.data_type() == TRITONSERVER_TYPE_BYTES) {
         nb::object array = bytes_array(tensor);

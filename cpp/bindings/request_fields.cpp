@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "bindings/errors.h"
 #include "bindings/numpy.h"
 #include "runtime/error.h"
 
@@ -16,7 +17,7 @@ namespace triton_inprocess {
 namespace {
 
 std::string class_name(nb::handle value) {
-    return nb::cast<std::string>(value.type().attr("__name__"));
+    return text_of(value.type().attr("__name__"));
 }
 
 [[noreturn]] void wrong_type(const std::string& field, const char* expected, nb::handle value) {
@@ -65,8 +66,7 @@ std::uint64_t unsigned_integer(const std::string& field, nb::handle value, std::
     PyErr_Clear();
     if (failed || result > limit) {
         throw nb::value_error(
-            (field + " must be from 0 to " + std::to_string(limit) + ", not " + nb::cast<std::string>(nb::str(number)))
-                .c_str());
+            (field + " must be from 0 to " + std::to_string(limit) + ", not " + text_of(number)).c_str());
     }
     return result;
 }
@@ -81,7 +81,7 @@ Tensor input_tensor(const std::string& name, nb::handle data) {
         }
         for (PyObject* const type : {PyExc_TypeError, PyExc_ValueError}) {
             if (error.matches(type)) {
-                const std::string message = "input '" + name + "': " + nb::cast<std::string>(nb::str(error.value()));
+                const std::string message = "input '" + name + "': " + text_of(error.value());
                 nb::raise_from(error, type, "%s", message.c_str());
             }
         }
@@ -95,7 +95,8 @@ void set_inputs(InferenceRequest& request, nb::handle value) {
     }
     for (const auto [name, data] : nb::borrow<nb::dict>(value)) {
         const std::string input = text("the name of an input", name);
-        request.add_input(input, input_tensor(input, data));
+        const nb::object kept = nb::borrow(data);  // its conversion may run code that changes the dict
+        request.add_input(input, input_tensor(input, kept));
     }
 }
 
@@ -145,7 +146,8 @@ void set_parameters(InferenceRequest& request, nb::handle value) {
         wrong_type("parameters", "a dict of name to str, int, bool or float", value);
     }
     for (const auto [name, each] : nb::borrow<nb::dict>(value)) {
-        set_parameter(request, text("the name of a parameter", name), each);
+        const nb::object kept = nb::borrow(each);  // what is asked of it may change the dict
+        set_parameter(request, text("the name of a parameter", name), kept);
     }
 }
 
@@ -170,7 +172,7 @@ void require_host_memory(nb::handle value) {
     const bool host = nb::isinstance<MemoryType>(value) ? nb::cast<MemoryType>(value) == TRITONSERVER_MEMORY_CPU
                                                         : value.equal(nb::str("cpu"));
     if (!host) {
-        throw Error(TRITONSERVER_ERROR_UNSUPPORTED, "output_memory_type " + nb::cast<std::string>(nb::repr(value)) +
+        throw Error(TRITONSERVER_ERROR_UNSUPPORTED, "output_memory_type " + text_of(nb::repr(value)) +
                                                         " is not supported: outputs are allocated in host memory");
     }
 }

@@ -37,8 +37,8 @@ class TensorSpec:
         """Check and keep the declaration; raises TypeError or ValueError naming what is wrong."""
         if not isinstance(name, str):
             raise TypeError(f"name of a TensorSpec must be a str, not {type(name).__name__}")
-        if not name:
-            raise ValueError("name of a TensorSpec must not be empty")
+        if not name or "\0" in name:
+            raise ValueError(f"name of a TensorSpec must not be empty or contain a NUL character, not {name!r}")
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "data_type", _convert.to_data_type(data_type))
         object.__setattr__(self, "shape", _checked_shape(name, shape))

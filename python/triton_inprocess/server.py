@@ -9,7 +9,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from . import _native, runtime
 from ._extension_file import extension_path
@@ -72,7 +72,7 @@ class Server:
         self._log: LogForwarder | None = None
         self._functions: dict[str, _native.PythonFunction] = {}
         self._life = threading.RLock()  # of start and stop
-        self._changing = threading.Lock()  # of the files and functions of added models
+        self._changing = threading.RLock()  # of the files and functions of added models
 
     # Life
 
@@ -175,6 +175,10 @@ class Server:
     ) -> None:
         """Stop the server."""
         self.stop()
+
+    def __reduce__(self) -> NoReturn:
+        """A server is one of a kind."""
+        raise TypeError("a Server cannot be copied or pickled")
 
     def __del__(self) -> None:
         """Stop a server that nobody can stop any more."""

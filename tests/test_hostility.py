@@ -1,0 +1,131 @@
+"""Objects that misbehave, and arguments beyond every measure: an error at most, never the end of the process."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import triton_inprocess as ti
+
+X = np.arange(4, dtype=np.float32)
+
+
+def add(server: ti.Server, function: Any, **arguments: Any) -> ti.Model:
+    specs: dict[str, Any] = {"inputs": {"x": (np.float32, (4,))}, "outputs": {"y": (np.float32, (4,))}, **arguments}
+    return server.add_model(function, name="m", **specs)
+
+
+@pytest.mark.parametrize("rank", [33, 65, 300])
+def test_more_dimensions_than_numpy_has(server: ti.Server, rank: int) -> None:
+    buffer = ti.MemoryBuffer(X.ctypes.data, ti.MemoryType.CPU, 0, 4, X)
+    tensor = ti.Tensor(ti.DataType.FP32, (1,) * rank, buffer)
+    with pytest.raises(ti.UnsupportedError, match=f"{rank} dimensions"):
+        tensor.numpy()
+    spec = {"x": (np.float32, (1,) * rank)}
+    model = add(server, lambda x: x, inputs=spec)
+    with pytest.raises(ti.UnsupportedError, match=f"{rank} dimensions"):
+        list(model.infer(inputs={"x": tensor}))
+
+
+def test_a_function_may_not_return_gpu_memory(server: ti.Server) -> None:
+    buffer = ti.MemoryBuffer(0x7F0000000000, ti.MemoryType.GPU, 0, 16, None)
+    model = add(server, lambda x: ti.Tensor(ti.DataType.FP32, (4,), buffer))
+    with pytest.raises(ti.InvalidArgumentError, match="'y' in GPU memory"):
+        list(model.infer(inputs={"x": X}))
+
+
+def test_a_key_that_is_no_text_and_changes_the_dict(server: ti.Server) -> None:
+    result: dict[Any, Any] = {}
+
+    class Meta(type):
+        @property
+        def __name__(cls) -> str:  # type: ignore[override]
+            result.clear()
+            return "hostile"
+
+    class Key(metaclass=Meta):
+        pass
+
+    def hostile(x: np.ndarray) -> dict[Any, Any]:
+        result[Key()] = x
+        return result
+
+    model = add(server, hostile)
+    for _ in range(100):
+        with pytest.raises(ti.InvalidArgumentError, match="expected str"):
+            list(model.infer(inputs={"x": X}))
+
+
+def test_a_surrogate_in_a_key_is_shown_escaped(server: ti.Server) -> None:
+    model = add(server, lambda x: {"\ud800": x})
+    with pytest.raises(ti.InvalidArgumentError, match="ud800"):
+        list(model.infer(inputs={"x": X}))
+
+
+def test_values_that_change_their_dict_while_they_are_read(server: ti.Server) -> None:
+    model = add(server, lambda x: x)
+
+    class Hostile:
+        def __init__(self, owner: dict[str, Any]) -> None:
+            self.owner = owner
+
+        @property
+        def __class__(self) -> type:  # type: ignore[override]
+            self.owner.clear()
+            return int
+
+        def __index__(self) -> int:
+            self.owner.clear()
+            return 1
+
+        def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+            self.owner.clear()
+            return X
+
+    for _ in range(500):
+        parameters: dict[str, Any] = {}
+        parameters.update(a=Hostile(parameters), b=1)
+        list(model.infer(inputs={"x": X}, parameters=parameters))
+        inputs: dict[str, Any] = {}
+        inputs["x"] = Hostile(inputs)
+        list(model.infer(inputs=inputs))
+
+
+def test_a_server_cannot_be_copied(server: ti.Server) -> None:
+    for duplicate in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="cannot be copied or pickled"):
+            duplicate(server)
+    assert server.live()
+
+
+@pytest.mark.parametrize("name", ["", "a\0b"])
+def test_a_tensor_needs_a_name(name: str) -> None:
+    with pytest.raises(ValueError, match="name of a TensorSpec"):
+        ti.TensorSpec(name, np.float32, (1,))
+
+
+def test_a_signal_handler_may_stop_the_server_while_a_model_is_added(runtime: ti.runtime.Runtime) -> None:
+    program = """
+import signal, sys, threading, time, os
+import numpy as np
+import triton_inprocess as ti
+server = ti.Server(exit_timeout=20).start()
+signal.signal(signal.SIGALRM, lambda *_: server.stop())
+signal.setitimer(signal.ITIMER_REAL, 0.05)
+begun = time.monotonic()
+try:
+    while True:
+        server.add_model(lambda x: x, name="m", inputs={"x": (np.float32, (1,))}, outputs={"y": (np.float32, (1,))})
+        server.remove_model("m")
+except ti.TritonError as error:
+    print(type(error).__name__, time.monotonic() - begun < 5)
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split()[1] == "True", result.stdout + result.stderr
