@@ -228,10 +228,16 @@ started = threading.Event()
 def blocked(x):
     started.set()
     {BLOCKED[what].strip()}
+other_started = threading.Event()
+def other(x):
+    other_started.set()
+    time.sleep(100)
 server, model = start(blocked, exit_timeout=1)
-server.add_model(lambda x: time.sleep(100), name="other", **SPECS)
+server.add_model(other, name="other", **SPECS)
 iterator = model.infer(inputs={{"x": X}})
 started.wait()
+if {"other" in BLOCKED[what]}:
+    other_started.wait()  # a request that comes after the stop has begun is refused, and blocks nothing
 """
     result = run_script(source, python).check(within=6)
     assert result.errors.count("RuntimeWarning") == 1, result.errors

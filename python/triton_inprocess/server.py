@@ -142,10 +142,11 @@ class Server:
 
     def _stop(self, native: _native.Server) -> None:
         deadline = time.monotonic() + max(self.options.exit_timeout, _UNLOAD_GRACE)
-        # Whoever adds or removes a model ends first: its files must not go while the library looks at them.
-        changing = self._changing.acquire(timeout=deadline - time.monotonic())
+        changing = False
         interruption: BaseException | None = None
         try:
+            # Whoever adds or removes a model ends first: its files must not go while the library looks at them.
+            changing = self._changing.acquire(timeout=deadline - time.monotonic())
             native.stop_accepting()
             wait_for_triton_threads()
             self._unload_all(native, deadline)
@@ -270,6 +271,7 @@ class Server:
             if not failures:
                 return server
             wait_for_triton_threads()
+            self._unload_all(server, time.monotonic() + max(self.options.exit_timeout, _UNLOAD_GRACE))
             server.stop()
         reasons = failures if log is None or not log.exists() else [*failures, log.read_text(errors="replace").strip()]
         raise InternalError("the server did not start: " + "\n".join(reasons))
