@@ -271,7 +271,8 @@ class Server:
             if not failures:
                 return server
             wait_for_triton_threads()
-            self._unload_all(server, time.monotonic() + max(self.options.exit_timeout, _UNLOAD_GRACE))
+            with contextlib.suppress(UnavailableError):  # where the library failed before it came to the models
+                self._unload_all(server, time.monotonic() + max(self.options.exit_timeout, _UNLOAD_GRACE))
             server.stop()
         reasons = failures if log is None or not log.exists() else [*failures, log.read_text(errors="replace").strip()]
         raise InternalError("the server did not start: " + "\n".join(reasons))
