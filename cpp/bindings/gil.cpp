@@ -175,6 +175,16 @@ NativeThreadGil::~NativeThreadGil() {
     }
 }
 
+AnyThreadGil::AnyThreadGil() noexcept {
+    if (!holds_gil()) {
+        taken_.emplace();
+    }
+}
+
+void report_on_native_thread(PyObject* context) noexcept {
+    without_unwinding([context] { PyErr_WriteUnraisable(context); });
+}
+
 void normalize_on_native_thread(PyObject** type, PyObject** value, PyObject** traceback) noexcept {
     without_unwinding([=] { PyErr_NormalizeException(type, value, traceback); });
 }

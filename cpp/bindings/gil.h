@@ -3,6 +3,8 @@
 
 #include <Python.h>
 
+#include <optional>
+
 namespace triton_inprocess {
 
 /// From now on only the calling thread, which ends the interpreter, may take the GIL through this file; others sleep
@@ -35,6 +37,15 @@ class NativeThreadGil {
     PyGILState_STATE state_ = PyGILState_UNLOCKED;
 };
 
+/// Holds the GIL on any thread: one of Python's that has it or has released it, or one of Triton's.
+class AnyThreadGil {
+  public:
+    AnyThreadGil() noexcept;
+
+  private:
+    std::optional<NativeThreadGil> taken_;
+};
+
 // What follows is for Triton's threads, wherever Python code may run (a function, a method, a destructor): if the
 // interpreter ends meanwhile, the thread sleeps instead of being unwound through frames that must not be.
 
@@ -43,6 +54,10 @@ PyObject* call_on_native_thread(PyObject* function, PyObject* arguments, PyObjec
 
 /// PyErr_NormalizeException.
 void normalize_on_native_thread(PyObject** type, PyObject** value, PyObject** traceback) noexcept;
+
+/// Tells sys.unraisablehook of the pending exception, which nobody can receive, and clears it; `context` is what
+/// raised it.
+void report_on_native_thread(PyObject* context) noexcept;
 
 /// Py_XDECREF.
 void drop_on_native_thread(PyObject* object) noexcept;

@@ -3,6 +3,20 @@
 #include <nanobind/nanobind.h>
 
 #include "bindings/async_response_iterator.h"
+#include "bindings/capi/buffer_attributes.h"
+#include "bindings/capi/functions.h"
+#include "bindings/capi/inference_request.h"
+#include "bindings/capi/inference_response.h"
+#include "bindings/capi/inference_trace.h"
+#include "bindings/capi/message.h"
+#include "bindings/capi/metric.h"
+#include "bindings/capi/metric_args.h"
+#include "bindings/capi/metric_family.h"
+#include "bindings/capi/metrics.h"
+#include "bindings/capi/parameter.h"
+#include "bindings/capi/response_allocator.h"
+#include "bindings/capi/server.h"
+#include "bindings/capi/server_options.h"
 #include "bindings/enums.h"
 #include "bindings/errors.h"
 #include "bindings/event_loop_hub.h"
@@ -15,8 +29,6 @@
 #include "bindings/python_function.h"
 #include "bindings/response_iterator.h"
 #include "bindings/runtime.h"
-#include "bindings/server.h"
-#include "bindings/server_options.h"
 #include "bindings/shutdown.h"
 #include "bindings/tensor.h"
 
@@ -45,8 +57,20 @@ NB_MODULE(_native, module) {
     ti::register_log_pipe(module);
     ti::register_memory_buffer(module);
     ti::register_tensor(module);
+    ti::register_functions(module);
+    ti::register_parameter(module);
+    ti::register_message(module);
+    ti::register_buffer_attributes(module);
+    ti::register_metrics(module);
+    ti::register_metric_family(module);
+    ti::register_metric_args(module);
+    ti::register_metric(module);
+    ti::register_inference_trace(module);
+    ti::register_response_allocator(module);
+    ti::register_capi_response(module);
     ti::register_server_options(module);
     ti::register_server(module);
+    ti::register_capi_request(module);
     ti::register_inference_request(module);
     ti::register_inference_response(module);
     ti::register_event_loop_hub(module);

@@ -5,8 +5,9 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <string_view>
+#include <variant>
 
+#include "bindings/arguments.h"
 #include "bindings/errors.h"
 #include "bindings/numpy.h"
 #include "runtime/error.h"
@@ -15,61 +16,6 @@ namespace nb = nanobind;
 
 namespace triton_inprocess {
 namespace {
-
-std::string class_name(nb::handle value) {
-    return text_of(value.type().attr("__name__"));
-}
-
-[[noreturn]] void wrong_type(const std::string& field, const char* expected, nb::handle value) {
-    throw nb::type_error((field + " must be " + expected + ", not " + class_name(value)).c_str());
-}
-
-std::string text(const std::string& field, nb::handle value) {
-    if (PyUnicode_Check(value.ptr()) == 0) {
-        wrong_type(field, "a str", value);
-    }
-    Py_ssize_t size = 0;
-    const char* const data = PyUnicode_AsUTF8AndSize(value.ptr(), &size);
-    if (data == nullptr) {
-        throw nb::python_error();
-    }
-    std::string result(data, static_cast<std::size_t>(size));
-    if (result.find('\0') != std::string::npos) {
-        throw nb::value_error((field + " must not contain a NUL character").c_str());
-    }
-    return result;
-}
-
-bool is_integer(nb::handle value) {
-    return PyBool_Check(value.ptr()) == 0 && PyIndex_Check(value.ptr()) != 0;
-}
-
-nb::object index(nb::handle value) {
-    nb::object number = nb::steal(PyNumber_Index(value.ptr()));
-    if (!number.is_valid()) {
-        throw nb::python_error();
-    }
-    return number;
-}
-
-bool is_bool(nb::handle value) {
-    return PyBool_Check(value.ptr()) != 0 || nb::isinstance(value, numpy().attr("bool_"));
-}
-
-std::uint64_t unsigned_integer(const std::string& field, nb::handle value, std::uint64_t limit) {
-    if (!is_integer(value)) {
-        wrong_type(field, "an int", value);
-    }
-    const nb::object number = index(value);
-    const std::uint64_t result = PyLong_AsUnsignedLongLong(number.ptr());
-    const bool failed = PyErr_Occurred() != nullptr;
-    PyErr_Clear();
-    if (failed || result > limit) {
-        throw nb::value_error(
-            (field + " must be from 0 to " + std::to_string(limit) + ", not " + text_of(number)).c_str());
-    }
-    return result;
-}
 
 /// The tensor for an input; what is wrong with the data is said with the input's name.
 Tensor input_tensor(const std::string& name, nb::handle data) {
@@ -94,7 +40,7 @@ void set_inputs(InferenceRequest& request, nb::handle value) {
         wrong_type("inputs", "a dict of input name to tensor", value);
     }
     for (const auto [name, data] : nb::borrow<nb::dict>(value)) {
-        const std::string input = text("the name of an input", name);
+        const std::string input = text_argument("the name of an input", name);
         const nb::object kept = nb::borrow(data);  // its conversion may run code that changes the dict
         request.add_input(input, input_tensor(input, kept));
     }
@@ -108,34 +54,13 @@ void set_requested_outputs(InferenceRequest& request, nb::handle value) {
         wrong_type("requested_outputs", "a sequence of output names", value);
     }
     for (const nb::handle name : nb::iter(value)) {
-        request.add_requested_output(text("the name of a requested output", name));
+        request.add_requested_output(text_argument("the name of a requested output", name));
     }
 }
 
 void set_parameter(InferenceRequest& request, const std::string& name, nb::handle value) {
-    const std::string field = "parameter '" + name + "'";
-    if (is_bool(value)) {
-        const int truth = PyObject_IsTrue(value.ptr());
-        if (truth < 0) {
-            throw nb::python_error();
-        }
-        request.set_parameter(name, truth != 0);
-    } else if (PyUnicode_Check(value.ptr()) != 0) {
-        request.set_parameter(name, text(field, value));
-    } else if (is_integer(value)) {
-        const nb::object number = index(value);
-        int overflow = 0;
-        const std::int64_t integer = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
-        if (overflow != 0) {
-            PyErr_SetString(PyExc_OverflowError, (field + " does not fit a 64-bit integer").c_str());
-            throw nb::python_error();
-        }
-        request.set_parameter(name, integer);
-    } else if (PyFloat_Check(value.ptr()) != 0) {
-        request.set_parameter(name, PyFloat_AsDouble(value.ptr()));
-    } else {
-        wrong_type(field, "a str, int, bool or float", value);
-    }
+    std::visit([&](const auto& each) { request.set_parameter(name, each); },
+               parameter_argument("parameter '" + name + "'", value));
 }
 
 void set_parameters(InferenceRequest& request, nb::handle value) {
@@ -147,7 +72,7 @@ void set_parameters(InferenceRequest& request, nb::handle value) {
     }
     for (const auto [name, each] : nb::borrow<nb::dict>(value)) {
         const nb::object kept = nb::borrow(each);  // what is asked of it may change the dict
-        set_parameter(request, text("the name of a parameter", name), kept);
+        set_parameter(request, text_argument("the name of a parameter", name), kept);
     }
 }
 
@@ -156,10 +81,10 @@ void set_correlation_id(InferenceRequest& request, nb::handle value) {
         return;
     }
     if (PyUnicode_Check(value.ptr()) != 0) {
-        request.set_correlation_id(text("correlation_id", value));
+        request.set_correlation_id(text_argument("correlation_id", value));
     } else if (is_integer(value)) {
         request.set_correlation_id(
-            unsigned_integer("correlation_id", value, std::numeric_limits<std::uint64_t>::max()));
+            unsigned_argument("correlation_id", value, std::numeric_limits<std::uint64_t>::max()));
     } else {
         wrong_type("correlation_id", "an int or a str", value);
     }
@@ -180,23 +105,23 @@ void require_host_memory(nb::handle value) {
 }  // namespace
 
 void set_field(InferenceRequest& request, nb::handle name, nb::handle value) {
-    const std::string field = text("the name of a request field", name);
+    const std::string field = text_argument("the name of a request field", name);
     constexpr auto unlimited = std::numeric_limits<std::uint64_t>::max();
     if (field == "inputs") {
         set_inputs(request, value);
     } else if (field == "request_id") {
         if (!value.is_none()) {
-            request.set_id(text(field, value));
+            request.set_id(text_argument(field, value));
         }
     } else if (field == "flags") {
         request.set_flags(
-            static_cast<std::uint32_t>(unsigned_integer(field, value, std::numeric_limits<std::uint32_t>::max())));
+            static_cast<std::uint32_t>(unsigned_argument(field, value, std::numeric_limits<std::uint32_t>::max())));
     } else if (field == "correlation_id") {
         set_correlation_id(request, value);
     } else if (field == "priority") {
-        request.set_priority(unsigned_integer(field, value, unlimited));
+        request.set_priority(unsigned_argument(field, value, unlimited));
     } else if (field == "timeout") {
-        request.set_timeout_microseconds(unsigned_integer(field, value, unlimited));
+        request.set_timeout_microseconds(unsigned_argument(field, value, unlimited));
     } else if (field == "parameters") {
         set_parameters(request, value);
     } else if (field == "requested_outputs") {

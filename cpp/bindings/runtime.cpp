@@ -12,13 +12,17 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/cached_attribute.h"
 #include "bindings/gil.h"
+#include "runtime/function_table.h"
 #include "runtime/runtime.h"
 
 namespace nb = nanobind;
 
 namespace triton_inprocess {
 namespace {
+
+CachedAttribute find_and_load("triton_inprocess.runtime", "load");
 
 using Description = std::tuple<std::string, std::pair<std::uint32_t, std::uint32_t>, std::vector<std::string>>;
 
@@ -38,6 +42,12 @@ std::optional<Description> loaded() {
 
 }  // namespace
 
+void ensure_runtime() {
+    if (Runtime::loaded() == nullptr) {
+        find_and_load.get()();
+    }
+}
+
 void register_runtime(nb::module_& module) {
     using namespace nb::literals;
     module.def(
@@ -45,6 +55,9 @@ void register_runtime(nb::module_& module) {
         "Open the libtritonserver at `path`. Returns its real path, the version of its C API and the names of the "
         "functions that it lacks.");
     module.def("loaded_runtime", &loaded, "What load_runtime returned, or None while no runtime is loaded.");
+    module.def(
+        "available", &available, "function"_a,
+        "Whether the loaded library has the function of that name; False for one that this package does not know.");
     module.def("open_forwarder", &Runtime::open_forwarder, "path"_a,
                "Put Triton's C names into the global scope by opening the forwarder library at `path`.");
 }

@@ -1,5 +1,6 @@
 #include "bindings/shutdown.h"
 
+#include "bindings/callback_scope.h"
 #include "bindings/gil.h"
 #include "core/server_registry.h"
 
@@ -27,6 +28,9 @@ void register_shutdown(nb::module_& module) {
     module.def("shut_down", &shut_down, "threads_remain"_a,
                "Prepare for the end of the interpreter; every server has been stopped. `threads_remain`: whether other "
                "Python threads still run.");
+    module.def(
+        "in_callback", &CallbackScope::inside,
+        "Whether this thread is inside a call of Triton's to a function given to `capi`, which Triton waits for.");
 }
 
 }  // namespace triton_inprocess

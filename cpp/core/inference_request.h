@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "core/buffer_attributes.h"
 #include "core/request_block.h"
 #include "tensor/tensor.h"
 
@@ -18,17 +20,43 @@ class InferenceRequest : public nanobind::intrusive_base {
     InferenceRequest(Ref<ServerState> server, const std::string& model_name, std::int64_t model_version,
                      RequestBlock::Use use);
 
+    // What can be read, also while the request is in flight.
+    std::string id();
+    std::uint32_t flags();
+    std::uint64_t correlation_id();
+    std::string correlation_id_string();
+    std::uint32_t priority();
+    std::uint64_t priority_uint64();
+    std::uint64_t timeout_microseconds();
+
     void set_id(const std::string& id);
     void set_flags(std::uint32_t flags);
     void set_correlation_id(std::uint64_t id);
     void set_correlation_id(const std::string& id);
     void set_priority(std::uint64_t priority);
+    void set_priority_uint32(std::uint32_t priority);
+    void set_priority_uint64(std::uint64_t priority);
     void set_timeout_microseconds(std::uint64_t timeout);
 
-    /// The request reads the tensor's memory until it is released; the tensor's buffer is kept for that long.
+    /// An input of the tensor's type and shape. The request reads the tensor's memory until it is released; the
+    /// tensor's buffer is kept for that long.
     void add_input(const std::string& name, const Tensor& tensor);
+
+    // An input whose memory is given apart from it, by address: it must stay until the request is released.
+    void add_input(const std::string& name, DataType data_type, const std::vector<std::int64_t>& shape);
+    void add_raw_input(const std::string& name);
+    void append_input_data(const std::string& name, const void* data, std::size_t byte_size, MemoryType memory_type,
+                           std::int64_t memory_type_id);
+    void append_input_data(const std::string& name, const void* data, std::size_t byte_size, MemoryType memory_type,
+                           std::int64_t memory_type_id, const std::string& host_policy);
+    void append_input_data(const std::string& name, const void* data, const BufferAttributes& attributes);
+    void remove_all_input_data(const std::string& name);
+
     void remove_input(const std::string& name);
+    void remove_all_inputs();
     void add_requested_output(const std::string& name);
+    void remove_requested_output(const std::string& name);
+    void remove_all_requested_outputs();
 
     void set_parameter(const std::string& name, const std::string& value);
     void set_parameter(const std::string& name, std::int64_t value);
@@ -36,7 +64,9 @@ class InferenceRequest : public nanobind::intrusive_base {
     void set_parameter(const std::string& name, double value);
 
     void submit(Ref<ResponseQueue> queue) { block_->submit(std::move(queue)); }
+    void submit(RequestBlock::Submission submission) { block_->submit(std::move(submission)); }
     void cancel() { block_->cancel(); }
+    bool is_cancelled() { return block_->is_cancelled(); }
     bool in_flight() const noexcept { return block_->in_flight(); }
 
     const Ref<RequestBlock>& block() const noexcept { return block_; }

@@ -4,6 +4,7 @@
 
 #include "core/response_allocator.h"
 #include "runtime/function_table.h"
+#include "tensor/host_buffer_pool.h"
 
 namespace triton_inprocess {
 namespace {
@@ -36,7 +37,32 @@ InferenceResponse::Parameter read_parameter(TRITONSERVER_InferenceResponse* resp
                                                     ", which cannot be read from a response");
 }
 
-InferenceResponse::Output read_output(TRITONSERVER_InferenceResponse* response, std::uint32_t index) {
+std::string read_label(TRITONSERVER_InferenceResponse* response, std::uint32_t output, std::size_t index) {
+    const char* label = nullptr;
+    check(api().TRITONSERVER_InferenceResponseOutputClassificationLabel(response, output, index, &label));
+    return label != nullptr ? label : "";
+}
+
+// The C response will be gone when somebody asks for a label, and does not say how many there are: there can be one for
+// each element. An output without labels, which is the rule, is told by its first classes.
+std::vector<std::string> read_labels(TRITONSERVER_InferenceResponse* response, std::uint32_t output,
+                                     const Tensor& tensor) {
+    constexpr std::size_t enough_to_tell = 16;
+    std::vector<std::string> labels;
+    std::size_t last = 0;
+    const std::size_t count = tensor.element_count();
+    for (std::size_t i = 0; i < count && (i < enough_to_tell || last != 0); ++i) {
+        labels.push_back(read_label(response, output, i));
+        if (!labels.back().empty()) {
+            last = i + 1;
+        }
+    }
+    labels.resize(last);
+    return labels;
+}
+
+InferenceResponse::Output read_output(TRITONSERVER_InferenceResponse* response, std::uint32_t index,
+                                      InferenceResponse::Labels labels) {
     const char* name = nullptr;
     DataType data_type = TRITONSERVER_TYPE_INVALID;
     const std::int64_t* shape = nullptr;
@@ -48,10 +74,17 @@ InferenceResponse::Output read_output(TRITONSERVER_InferenceResponse* response, 
     void* user = nullptr;
     check(api().TRITONSERVER_InferenceResponseOutput(response, index, &name, &data_type, &shape, &rank, &base,
                                                      &byte_size, &memory_type, &memory_type_id, &user));
-    return {name, Tensor(data_type, std::vector<std::int64_t>(shape, shape + rank), ResponseAllocator::buffer(user))};
+    // A backend may describe an output and never ask for its memory.
+    Ref<Buffer> buffer = user != nullptr ? ResponseAllocator::buffer(user) : HostBufferPool::instance().allocate(0);
+    Tensor tensor(data_type, std::vector<std::int64_t>(shape, shape + rank), std::move(buffer));
+    std::vector<std::string> read;
+    if (labels == InferenceResponse::Labels::read) {
+        read = read_labels(response, index, tensor);
+    }
+    return {name, std::move(tensor), std::move(read)};
 }
 
-void read(TRITONSERVER_InferenceResponse* response, InferenceResponse& target) {
+void read(TRITONSERVER_InferenceResponse* response, InferenceResponse& target, InferenceResponse::Labels labels) {
     const char* text = nullptr;
     check(api().TRITONSERVER_InferenceResponseModel(response, &text, &target.model_version));
     target.model_name = text;
@@ -72,22 +105,23 @@ void read(TRITONSERVER_InferenceResponse* response, InferenceResponse& target) {
     check(api().TRITONSERVER_InferenceResponseOutputCount(response, &count));
     target.outputs.reserve(count);
     for (std::uint32_t i = 0; i < count; ++i) {
-        target.outputs.push_back(read_output(response, i));
+        target.outputs.push_back(read_output(response, i, labels));
     }
 }
 
 }  // namespace
 
 std::unique_ptr<InferenceResponse> InferenceResponse::take(TRITONSERVER_InferenceResponse* response,
-                                                           std::uint32_t flags) noexcept {
+                                                           std::uint32_t flags, Labels labels) noexcept {
     auto result = std::make_unique<InferenceResponse>();
     result->final = (flags & TRITONSERVER_RESPONSE_COMPLETE_FINAL) != 0;
     if (response == nullptr) {
         return result;
     }
+    result->empty = false;
     const std::unique_ptr<TRITONSERVER_InferenceResponse, DeleteResponse> owner(response);
     try {
-        read(response, *result);
+        read(response, *result, labels);
     } catch (const Error& error) {
         result->error.emplace(error);
     } catch (const std::exception& error) {
@@ -105,6 +139,7 @@ std::unique_ptr<InferenceResponse> InferenceResponse::copy() const {
     result->outputs = outputs;
     result->error = error;
     result->final = final;
+    result->empty = empty;
     return result;
 }
 

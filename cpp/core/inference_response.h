@@ -17,16 +17,19 @@ struct InferenceResponse {
     struct Output {
         std::string name;
         Tensor tensor;
+        std::vector<std::string> labels;  ///< By class; only if they were asked for.
     };
     struct Parameter {
         std::string name;
         std::variant<std::string, std::int64_t, bool, double> value;
     };
 
+    enum class Labels { skip, read };
+
     /// Reads the C response (null: an empty response that only carries flags) and deletes it. A response that cannot
     /// be read becomes one with that error: whoever waits for it must hear of it.
-    static std::unique_ptr<InferenceResponse> take(TRITONSERVER_InferenceResponse* response,
-                                                   std::uint32_t flags) noexcept;
+    static std::unique_ptr<InferenceResponse> take(TRITONSERVER_InferenceResponse* response, std::uint32_t flags,
+                                                   Labels labels = Labels::skip) noexcept;
 
     /// The same response again; its tensors share their memory with this one's.
     std::unique_ptr<InferenceResponse> copy() const;
@@ -38,6 +41,7 @@ struct InferenceResponse {
     std::vector<Output> outputs;
     std::optional<Error> error;
     bool final = false;
+    bool empty = true;  ///< No C response came: there are only flags.
 
     /// The response that arrived after this one; used by ResponseQueue alone.
     std::unique_ptr<InferenceResponse> next;

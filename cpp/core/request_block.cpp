@@ -11,6 +11,23 @@
 #include "tensor/deferred_release.h"
 
 namespace triton_inprocess {
+namespace {
+
+/// The request whose last response this thread is telling an observer of: its release may come only afterwards.
+thread_local const RequestBlock* delivering = nullptr;
+
+class Delivering {
+  public:
+    explicit Delivering(const RequestBlock* request) noexcept : outer_(std::exchange(delivering, request)) {}
+    ~Delivering() { delivering = outer_; }
+    Delivering(const Delivering&) = delete;
+    Delivering& operator=(const Delivering&) = delete;
+
+  private:
+    const RequestBlock* outer_;
+};
+
+}  // namespace
 
 RequestBlock::RequestBlock(Ref<ServerState> server, const std::string& model_name, std::int64_t model_version, Use use)
     : server_(std::move(server)), use_(use), server_use_(std::in_place, server_) {
@@ -31,13 +48,7 @@ RequestBlock::~RequestBlock() {
     close();
 }
 
-RequestBlock::Idle RequestBlock::idle() {
-    wait_for_release();
-    std::unique_lock<std::mutex> lock(mutex_);
-    if (in_flight()) {
-        throw Error(TRITONSERVER_ERROR_UNAVAILABLE,
-                    "the request is in flight: it can be changed or sent again when it is completed");
-    }
+RequestBlock::Locked RequestBlock::locked(std::unique_lock<std::mutex> lock) {
     server_->require_accepting();
     if (request_ == nullptr) {
         throw Error(TRITONSERVER_ERROR_UNAVAILABLE, "the request was for sending once");
@@ -45,10 +56,24 @@ RequestBlock::Idle RequestBlock::idle() {
     return {std::move(lock), request_};
 }
 
+RequestBlock::Locked RequestBlock::idle() {
+    wait_for_release();
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (in_flight()) {
+        throw Error(TRITONSERVER_ERROR_UNAVAILABLE,
+                    "the request is in flight: it can be changed or sent again when it is completed");
+    }
+    return locked(std::move(lock));
+}
+
+RequestBlock::Locked RequestBlock::readable() {
+    return locked(std::unique_lock<std::mutex>(mutex_));
+}
+
 void RequestBlock::wait_for_release() const noexcept {
     constexpr std::chrono::microseconds step(20);
     constexpr int steps = 50'000;  // a second
-    for (int i = 0; i < steps && in_flight() && answered_.load(); ++i) {
+    for (int i = 0; i < steps && in_flight() && answered_.load() && delivering != this; ++i) {
         std::this_thread::sleep_for(step);
     }
 }
@@ -90,6 +115,15 @@ std::vector<Ref<Buffer>> RequestBlock::take(const std::string& input_name) {
     return taken;
 }
 
+std::vector<Ref<Buffer>> RequestBlock::take_all() {
+    std::vector<Ref<Buffer>> taken;
+    for (Input& input : inputs_) {
+        taken.push_back(std::move(input.buffer));
+    }
+    inputs_.clear();
+    return taken;
+}
+
 Ref<Buffer> RequestBlock::owner_of(const void* address) const noexcept {
     const auto wanted = reinterpret_cast<std::uintptr_t>(address);
     for (const Input& input : inputs_) {
@@ -104,38 +138,81 @@ Ref<Buffer> RequestBlock::owner_of(const void* address) const noexcept {
 void RequestBlock::submit(Ref<ResponseQueue> queue) {
     TRITONSERVER_InferenceRequest* request = nullptr;
     {
-        const Idle held = idle();
+        const Locked held = idle();
         request = held.get();
         check(api().TRITONSERVER_InferenceRequestSetReleaseCallback(request, on_release, this));
         check(api().TRITONSERVER_InferenceRequestSetResponseCallback(request, ResponseAllocator::get(), nullptr,
                                                                      on_response, this));
         RequestTable::instance().insert(request, this);
         queue_ = std::move(queue);
+        observer_ = nullptr;
         answered_.store(false);
         outstanding_.store(2);
     }
+    send(request, nullptr, nullptr);
+}
+
+void RequestBlock::submit(Submission submission) {
+    TRITONSERVER_InferenceRequest* request = nullptr;
+    TRITONSERVER_InferenceTrace* c_trace = nullptr;
+    {
+        const Locked held = idle();
+        request = held.get();
+        check(api().TRITONSERVER_InferenceRequestSetReleaseCallback(request, on_release, this));
+        check(api().TRITONSERVER_InferenceRequestSetResponseCallback(
+            request, submission.allocator != nullptr ? submission.allocator : ResponseAllocator::get(),
+            submission.placement, on_response, this));
+        c_trace = submission.trace ? submission.trace->hand_over() : nullptr;
+        RequestTable::instance().insert(request, this);
+        queue_ = nullptr;
+        observer_ = std::move(submission.observer);
+        answered_.store(false);
+        outstanding_.store(2);
+    }
+    send(request, submission.trace, c_trace);
+}
+
+void RequestBlock::send(TRITONSERVER_InferenceRequest* request, const Ref<InferenceTrace>& trace,
+                        TRITONSERVER_InferenceTrace* c_trace) {
     retain();
     retain();
     // Unlocked: a response from the cache arrives, and completes the request, inside this call.
-    if (TRITONSERVER_Error* error = api().TRITONSERVER_ServerInferAsync(server_->get(), request, nullptr)) {
-        // Neither callback will come.
-        RequestTable::instance().erase(request);
-        queue_ = nullptr;
-        outstanding_.store(0);
-        if (!server_->accepting()) {
-            close();  // the stop that has begun meanwhile took it for one in flight
-        }
-        release();
-        release();
-        check(error);
+    TRITONSERVER_Error* const error = api().TRITONSERVER_ServerInferAsync(server_->get(), request, c_trace);
+    if (error == nullptr) {
+        return;
     }
+    // Neither callback will come.
+    RequestTable::instance().erase(request);
+    queue_ = nullptr;
+    const Ref<RequestObserver> observer = std::move(observer_);
+    outstanding_.store(0);
+    if (!server_->accepting()) {
+        close();  // the stop that has begun meanwhile took it for one in flight
+    }
+    if (trace) {
+        trace->submission_failed();
+    }
+    if (observer) {
+        observer->on_end();
+    }
+    release();
+    release();
+    check(error);
 }
 
 void RequestBlock::cancel() {
     const std::scoped_lock guard(mutex_);
     if (in_flight()) {
         check(api().TRITONSERVER_InferenceRequestCancel(request_));
+    } else {
+        require("TRITONSERVER_InferenceRequestCancel");
     }
+}
+
+bool RequestBlock::is_cancelled() {
+    bool cancelled = false;
+    check(api().TRITONSERVER_InferenceRequestIsCancelled(readable().get(), &cancelled));
+    return cancelled;
 }
 
 Ref<RequestBlock> RequestBlock::find(const TRITONSERVER_InferenceRequest* request) noexcept {
@@ -151,27 +228,47 @@ void RequestBlock::finish_one() noexcept {
 }
 
 void RequestBlock::on_release(TRITONSERVER_InferenceRequest* request, std::uint32_t flags, void* user) noexcept {
-    if ((flags & TRITONSERVER_REQUEST_RELEASE_ALL) == 0) {
-        return;  // a reschedule: Triton keeps the request
-    }
+    auto* const block = static_cast<RequestBlock*>(user);
     const DeferredRelease::ConsumerComes scope;
-    RequestTable::instance().erase(request);
-    static_cast<RequestBlock*>(user)->finish_one();
+    const Ref<RequestObserver> observer = block->observer_;
+    const bool rescheduled = (flags & TRITONSERVER_REQUEST_RELEASE_ALL) == 0;  // Triton keeps the request
+    if (!rescheduled) {
+        RequestTable::instance().erase(request);
+        block->finish_one();
+    }
+    if (observer) {
+        observer->on_release(flags);
+        if (!rescheduled) {
+            observer->told_one();
+        }
+    }
 }
 
 void RequestBlock::on_response(TRITONSERVER_InferenceResponse* response, std::uint32_t flags, void* user) noexcept {
     const DeferredRelease::ConsumerComes scope;
     auto* const block = static_cast<RequestBlock*>(user);
-    std::unique_ptr<InferenceResponse> taken = InferenceResponse::take(response, flags);
+    const Ref<RequestObserver> observer = block->observer_;
+    std::unique_ptr<InferenceResponse> taken = InferenceResponse::take(
+        response, flags, observer ? InferenceResponse::Labels::read : InferenceResponse::Labels::skip);
     if (!taken->final) {
-        block->queue_->push(std::move(taken));
+        if (observer) {
+            observer->on_response(std::move(taken), flags);
+        } else {
+            block->queue_->push(std::move(taken));
+        }
         return;
     }
     // The block first: who receives the final response may send the request again.
     const Ref<ResponseQueue> queue = std::move(block->queue_);
     block->answered_.store(true);
     block->finish_one();
-    queue->push(std::move(taken));
+    if (observer) {
+        const Delivering guard(block);
+        observer->on_response(std::move(taken), flags);
+        observer->told_one();
+    } else {
+        queue->push(std::move(taken));
+    }
 }
 
 }  // namespace triton_inprocess

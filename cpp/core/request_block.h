@@ -9,6 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/inference_trace.h"
+#include "core/output_placement.h"
+#include "core/request_observer.h"
 #include "core/response_queue.h"
 #include "core/server_state.h"
 #include "tensor/buffer.h"
@@ -24,22 +27,26 @@ class RequestBlock final : public RefCounted {
     RequestBlock(Ref<ServerState> server, const std::string& model_name, std::int64_t model_version, Use use);
     ~RequestBlock() override;
 
-    /// The C request, for changing it: no other thread can submit or delete it meanwhile.
-    class Idle {
+    /// The C request, locked: no other thread can submit or delete it meanwhile.
+    class Locked {
       public:
         TRITONSERVER_InferenceRequest* get() const noexcept { return request_; }
 
       private:
         friend class RequestBlock;
-        Idle(std::unique_lock<std::mutex> lock, TRITONSERVER_InferenceRequest* request)
+        Locked(std::unique_lock<std::mutex> lock, TRITONSERVER_InferenceRequest* request)
             : lock_(std::move(lock)), request_(request) {}
 
         std::unique_lock<std::mutex> lock_;
         TRITONSERVER_InferenceRequest* request_;
     };
 
-    /// Throws UNAVAILABLE while Triton has the request, and after the server has stopped.
-    Idle idle();
+    /// Throws UNAVAILABLE while Triton has the request, and after the server has stopped. What was answered, but not
+    /// released yet, is waited for.
+    Locked idle();
+
+    /// The C request, for reading: in flight or not. Throws UNAVAILABLE after the server has stopped.
+    Locked readable();
 
     /// From submission until both the final response and the release have come (in either order).
     bool in_flight() const noexcept { return outstanding_.load() != 0; }
@@ -49,6 +56,7 @@ class RequestBlock final : public RefCounted {
     /// The buffers of an input, which the request does not keep any more: to be let go when the request is unlocked,
     /// for their owner may be a Python object that uses it.
     std::vector<Ref<Buffer>> take(const std::string& input_name);
+    std::vector<Ref<Buffer>> take_all();
 
     /// Whoever will fetch the responses claims the request, and no longer than that.
     void claim() noexcept { claims_.fetch_add(1); }
@@ -59,11 +67,25 @@ class RequestBlock final : public RefCounted {
 
     const ServerState& server() const noexcept { return *server_; }
 
+    /// How a request is sent whose author wants to be told of everything himself.
+    struct Submission {
+        Ref<RequestObserver> observer;
+        OutputPlacement* placement = nullptr;  ///< Lives as long as the observer; null: pooled host memory.
+        TRITONSERVER_ResponseAllocator* allocator = nullptr;  ///< Which asks the placement; likewise.
+        Ref<InferenceTrace> trace;                            ///< May be null.
+    };
+
     /// Hands the request to Triton; its responses go to `queue`. When that fails, the request is as before.
     void submit(Ref<ResponseQueue> queue);
+    void submit(Submission submission);
 
     /// Asks Triton to cancel; does nothing when the request is not in flight. Throws UNSUPPORTED before C API 1.25.
     void cancel();
+    bool is_cancelled();
+
+    /// Waits for the release of a request that is answered, which is a matter of microseconds; at most a second, and
+    /// not at all on the thread that is delivering the answer.
+    void wait_for_release() const noexcept;
 
     /// Deletes the C request, unless it is in flight: then its completion does.
     void close() noexcept;
@@ -79,10 +101,10 @@ class RequestBlock final : public RefCounted {
 
     static void on_release(TRITONSERVER_InferenceRequest* request, std::uint32_t flags, void* user) noexcept;
     static void on_response(TRITONSERVER_InferenceResponse* response, std::uint32_t flags, void* user) noexcept;
+    Locked locked(std::unique_lock<std::mutex> lock);
+    void send(TRITONSERVER_InferenceRequest* request, const Ref<InferenceTrace>& trace,
+              TRITONSERVER_InferenceTrace* c_trace);
     void finish_one() noexcept;
-
-    /// The release of an answered request is a matter of microseconds, but can come after the final response.
-    void wait_for_release() const noexcept;
 
     const Ref<ServerState> server_;
     const Use use_;
@@ -90,7 +112,8 @@ class RequestBlock final : public RefCounted {
     std::optional<ServerUse> server_use_;  ///< For as long as there is a C request.
     TRITONSERVER_InferenceRequest* request_ = nullptr;
     std::vector<Input> inputs_;
-    Ref<ResponseQueue> queue_;
+    Ref<ResponseQueue> queue_;       ///< Either this …
+    Ref<RequestObserver> observer_;  ///< … or this.
     std::atomic<int> outstanding_{0};
     std::atomic<bool> answered_{false};
     std::atomic<int> claims_{0};

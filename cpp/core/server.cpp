@@ -1,10 +1,10 @@
 #include "core/server.h"
 
 #include <chrono>
-#include <memory>
 #include <thread>
 #include <vector>
 
+#include "core/c_text.h"
 #include "core/server_registry.h"
 #include "runtime/error.h"
 #include "runtime/function_table.h"
@@ -12,25 +12,13 @@
 namespace triton_inprocess {
 namespace {
 
-struct DeleteParameter {
-    void operator()(TRITONSERVER_Parameter* parameter) const noexcept { api().TRITONSERVER_ParameterDelete(parameter); }
-};
-using OwnedParameter = std::unique_ptr<TRITONSERVER_Parameter, DeleteParameter>;
-
-struct DeleteMessage {
-    void operator()(TRITONSERVER_Message* message) const noexcept { ignore(api().TRITONSERVER_MessageDelete(message)); }
-};
-
-struct DeleteMetrics {
-    void operator()(TRITONSERVER_Metrics* metrics) const noexcept { ignore(api().TRITONSERVER_MetricsDelete(metrics)); }
-};
-
-std::string take_json(TRITONSERVER_Message* message) {
-    const std::unique_ptr<TRITONSERVER_Message, DeleteMessage> owner(message);
-    const char* base = nullptr;
-    std::size_t byte_size = 0;
-    check(api().TRITONSERVER_MessageSerializeToJson(message, &base, &byte_size));
-    return std::string(base, byte_size);
+std::vector<const TRITONSERVER_Parameter*> c_parameters(const std::vector<const Parameter*>& parameters) {
+    std::vector<const TRITONSERVER_Parameter*> result;
+    result.reserve(parameters.size());
+    for (const Parameter* const parameter : parameters) {
+        result.push_back(parameter->get());
+    }
+    return result;
 }
 
 }  // namespace
@@ -63,70 +51,67 @@ bool Server::is_ready() const {
 bool Server::model_is_ready(const std::string& name, std::int64_t version) const {
     const ServerUse server = use();
     bool ready = false;
-    check(api().TRITONSERVER_ServerModelIsReady(server.get(), name.c_str(), version, &ready));
+    check(api().TRITONSERVER_ServerModelIsReady(server.get(), c_text(name, "model_name"), version, &ready));
     return ready;
 }
 
-std::uint32_t Server::model_batch_properties(const std::string& name, std::int64_t version) const {
+Server::Properties Server::model_batch_properties(const std::string& name, std::int64_t version) const {
     const ServerUse server = use();
-    std::uint32_t flags = 0;
-    void* unused = nullptr;
-    check(api().TRITONSERVER_ServerModelBatchProperties(server.get(), name.c_str(), version, &flags, &unused));
-    return flags;
+    Properties properties;
+    check(api().TRITONSERVER_ServerModelBatchProperties(server.get(), c_text(name, "model_name"), version,
+                                                        &properties.flags, &properties.pointer));
+    return properties;
 }
 
-std::uint32_t Server::model_transaction_properties(const std::string& name, std::int64_t version) const {
+Server::Properties Server::model_transaction_properties(const std::string& name, std::int64_t version) const {
     const ServerUse server = use();
-    std::uint32_t flags = 0;
-    void* unused = nullptr;
-    check(api().TRITONSERVER_ServerModelTransactionProperties(server.get(), name.c_str(), version, &flags, &unused));
-    return flags;
+    Properties properties;
+    check(api().TRITONSERVER_ServerModelTransactionProperties(server.get(), c_text(name, "model_name"), version,
+                                                              &properties.flags, &properties.pointer));
+    return properties;
 }
 
-std::string Server::metadata() const {
+Message Server::metadata() const {
     const ServerUse server = use();
     TRITONSERVER_Message* message = nullptr;
     check(api().TRITONSERVER_ServerMetadata(server.get(), &message));
-    return take_json(message);
+    return Message(message);
 }
 
-std::string Server::model_metadata(const std::string& name, std::int64_t version) const {
+Message Server::model_metadata(const std::string& name, std::int64_t version) const {
     const ServerUse server = use();
     TRITONSERVER_Message* message = nullptr;
-    check(api().TRITONSERVER_ServerModelMetadata(server.get(), name.c_str(), version, &message));
-    return take_json(message);
+    check(api().TRITONSERVER_ServerModelMetadata(server.get(), c_text(name, "model_name"), version, &message));
+    return Message(message);
 }
 
-std::string Server::model_statistics(const std::string& name, std::int64_t version) const {
+Message Server::model_statistics(const std::string& name, std::int64_t version) const {
     const ServerUse server = use();
     TRITONSERVER_Message* message = nullptr;
-    check(api().TRITONSERVER_ServerModelStatistics(server.get(), name.c_str(), version, &message));
-    return take_json(message);
+    check(api().TRITONSERVER_ServerModelStatistics(server.get(), c_text(name, "model_name"), version, &message));
+    return Message(message);
 }
 
-std::string Server::model_config(const std::string& name, std::int64_t version, std::uint32_t config_version) const {
+Message Server::model_config(const std::string& name, std::int64_t version, std::uint32_t config_version) const {
     const ServerUse server = use();
     TRITONSERVER_Message* message = nullptr;
-    check(api().TRITONSERVER_ServerModelConfig(server.get(), name.c_str(), version, config_version, &message));
-    return take_json(message);
+    check(api().TRITONSERVER_ServerModelConfig(server.get(), c_text(name, "model_name"), version, config_version,
+                                               &message));
+    return Message(message);
 }
 
-std::string Server::model_index(std::uint32_t flags) const {
+Message Server::model_index(std::uint32_t flags) const {
     const ServerUse server = use();
     TRITONSERVER_Message* message = nullptr;
     check(api().TRITONSERVER_ServerModelIndex(server.get(), flags, &message));
-    return take_json(message);
+    return Message(message);
 }
 
-std::string Server::metrics() const {
+Metrics Server::metrics() const {
     const ServerUse server = use();
     TRITONSERVER_Metrics* metrics = nullptr;
     check(api().TRITONSERVER_ServerMetrics(server.get(), &metrics));
-    const std::unique_ptr<TRITONSERVER_Metrics, DeleteMetrics> owner(metrics);
-    const char* base = nullptr;
-    std::size_t byte_size = 0;
-    check(api().TRITONSERVER_MetricsFormatted(metrics, TRITONSERVER_METRIC_PROMETHEUS, &base, &byte_size));
-    return std::string(base, byte_size);
+    return Metrics(metrics);
 }
 
 void Server::set_exit_timeout(unsigned seconds) {
@@ -140,39 +125,41 @@ void Server::poll_model_repository() {
     check(api().TRITONSERVER_ServerPollModelRepository(server.get()));
 }
 
-void Server::register_model_repository(const std::string& path,
-                                       const std::vector<std::pair<std::string, std::string>>& name_mapping) {
+void Server::register_model_repository(const std::string& path, const std::vector<const Parameter*>& name_mapping) {
     const ServerUse server = use();
-    std::vector<OwnedParameter> owned;
-    std::vector<const TRITONSERVER_Parameter*> parameters;
-    for (const auto& [folder, name] : name_mapping) {
-        owned.emplace_back(
-            api().TRITONSERVER_ParameterNew(folder.c_str(), TRITONSERVER_PARAMETER_STRING, name.c_str()));
-        parameters.push_back(owned.back().get());
-    }
-    check(api().TRITONSERVER_ServerRegisterModelRepository(server.get(), path.c_str(), parameters.data(),
+    auto parameters = c_parameters(name_mapping);
+    check(api().TRITONSERVER_ServerRegisterModelRepository(server.get(), c_text(path, "repository_path"),
+                                                           parameters.data(),
                                                            static_cast<std::uint32_t>(parameters.size())));
 }
 
 void Server::unregister_model_repository(const std::string& path) {
     const ServerUse server = use();
-    check(api().TRITONSERVER_ServerUnregisterModelRepository(server.get(), path.c_str()));
+    check(api().TRITONSERVER_ServerUnregisterModelRepository(server.get(), c_text(path, "repository_path")));
 }
 
 void Server::load_model(const std::string& name) {
     const ServerUse server = use();
     const auto loading = state_->load_lock();
-    check(api().TRITONSERVER_ServerLoadModel(server.get(), name.c_str()));
+    check(api().TRITONSERVER_ServerLoadModel(server.get(), c_text(name, "model_name")));
+}
+
+void Server::load_model_with_parameters(const std::string& name, const std::vector<const Parameter*>& parameters) {
+    const ServerUse server = use();
+    const auto loading = state_->load_lock();
+    auto c_values = c_parameters(parameters);
+    check(api().TRITONSERVER_ServerLoadModelWithParameters(server.get(), c_text(name, "model_name"), c_values.data(),
+                                                           c_values.size()));
 }
 
 void Server::unload_model(const std::string& name) {
     const ServerUse server = use();
-    check(api().TRITONSERVER_ServerUnloadModel(server.get(), name.c_str()));
+    check(api().TRITONSERVER_ServerUnloadModel(server.get(), c_text(name, "model_name")));
 }
 
 void Server::unload_model_and_dependents(const std::string& name) {
     const ServerUse server = use();
-    check(api().TRITONSERVER_ServerUnloadModelAndDependents(server.get(), name.c_str()));
+    check(api().TRITONSERVER_ServerUnloadModelAndDependents(server.get(), c_text(name, "model_name")));
 }
 
 }  // namespace triton_inprocess

@@ -27,6 +27,10 @@ void ServerState::require_own_process() const {
 void ServerState::stop() {
     Phase expected = Phase::running;
     if (!phase_.compare_exchange_strong(expected, Phase::stopping)) {
+        if (expected == Phase::stuck) {
+            // The library would say that it succeeded now.
+            throw Error(TRITONSERVER_ERROR_UNAVAILABLE, "the server could not be stopped; it is left behind");
+        }
         return;
     }
     stop_accepting();

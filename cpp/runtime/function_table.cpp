@@ -34,6 +34,15 @@ constexpr std::array<FunctionFact, function_count> facts = {{
 }};
 
 FunctionTable table = {};
+std::array<bool, function_count> present = {};
+
+std::size_t index_of(const std::string& name) noexcept {
+    std::size_t index = 0;
+    while (index < function_count && name != facts[index].name) {
+        ++index;
+    }
+    return index;
+}
 
 // Set once while loading, read by stand-ins afterwards.
 std::string& library_description() {
@@ -87,6 +96,17 @@ const FunctionTable& api() noexcept {
     return table;
 }
 
+bool available(const std::string& function) noexcept {
+    const std::size_t index = index_of(function);
+    return index < function_count && present[index];
+}
+
+void require(const char* function) {
+    if (!available(function)) {
+        throw Error(TRITONSERVER_ERROR_UNSUPPORTED, missing_message(facts.at(index_of(function))));
+    }
+}
+
 namespace detail {
 
 void describe_library(std::string description) {
@@ -102,6 +122,10 @@ std::vector<std::string> fill_function_table(void* handle, const std::string& li
 #include "abi/functions.def"
 #undef TRITON_FUNCTION
     table = filled;
+    present.fill(true);
+    for (const std::string& name : missing_names) {
+        present[index_of(name)] = false;
+    }
     return missing_names;
 }
 

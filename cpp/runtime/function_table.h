@@ -20,6 +20,12 @@ constexpr std::size_t function_count = sizeof(FunctionTable) / sizeof(void (*)()
 /// The table that the process uses. Its pointers are valid once `Runtime::load` has succeeded.
 const FunctionTable& api() noexcept;
 
+/// Whether the loaded library has the function of that name; false for one that this table does not know.
+bool available(const std::string& function) noexcept;
+
+/// Throws UNSUPPORTED, as the function itself would, when the loaded library lacks it.
+void require(const char* function);
+
 namespace detail {
 
 /// Fills the process's table from the library behind `handle`. A function that the library lacks is replaced by

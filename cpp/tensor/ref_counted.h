@@ -23,6 +23,9 @@ class RefCounted {
         }
     }
 
+    /// Whether there is one reference only. Somebody else's may come or go meanwhile, unless that one is the caller's.
+    bool unique() const noexcept { return count_.load(std::memory_order_acquire) == 1; }
+
   protected:
     virtual ~RefCounted() = default;
 

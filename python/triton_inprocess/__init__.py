@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import errors, runtime
+from . import capi, errors, runtime
 from ._native import (
     AsyncResponseIterator,
     DataType,
@@ -73,6 +73,7 @@ __all__ = [
     "UnavailableError",
     "UnknownError",
     "UnsupportedError",
+    "capi",
     "errors",
     "runtime",
 ]

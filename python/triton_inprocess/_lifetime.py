@@ -11,17 +11,22 @@ from typing import TYPE_CHECKING
 from . import _native
 
 if TYPE_CHECKING:
+    from ._capi_server import TRITONSERVER_Server
     from .server import Server
 
 __all__ = ["running_servers"]
 
-running_servers: weakref.WeakSet[Server] = weakref.WeakSet()
+running_servers: weakref.WeakSet[Server | TRITONSERVER_Server] = weakref.WeakSet()
+
+
+def _is_capi(server: Server | TRITONSERVER_Server) -> bool:
+    return isinstance(server, _native.Server)
 
 
 @atexit.register
 def _end() -> None:
     try:
-        for server in list(running_servers):
+        for server in sorted(running_servers, key=_is_capi):  # a Server has more to do than the C server in it
             try:
                 server.stop()
             except Exception as error:  # such as a warning made an error; the others are to be stopped all the same

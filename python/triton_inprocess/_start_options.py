@@ -9,7 +9,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from . import _native
+from ._capi_server_options import TRITONSERVER_ServerOptions
 from ._native import InstanceGroupKind, LogFormat, ModelControlMode, RateLimitMode
 from .errors import InternalError, InvalidArgumentError, UnsupportedError
 from .options import ModelLoadDeviceLimit, Options, PathLike, RateLimiterResource
@@ -95,7 +95,7 @@ def repositories(options: Options) -> list[Path]:
     return result
 
 
-def apply(options: Options, native: _native.ServerOptions) -> None:
+def apply(options: Options, native: TRITONSERVER_ServerOptions) -> None:
     """Hand every field to the C API, but for paths, models and the log, which the server decides on."""
     for name, setter in _SETTERS.items():
         _set(name, getattr(options, name), setter, native)
@@ -119,7 +119,7 @@ def _set_each(mapping: dict[str, dict[str, str]], setter: Callable[[str, str, st
 
 
 def _set(
-    name: str, value: Any, setter: Callable[[_native.ServerOptions, Any], None], native: _native.ServerOptions
+    name: str, value: Any, setter: Callable[[TRITONSERVER_ServerOptions, Any], None], native: TRITONSERVER_ServerOptions
 ) -> None:
     try:
         setter(native, value)
@@ -195,29 +195,29 @@ _SETTINGS: dict[str, tuple[type, ...]] = {
     "metrics_configuration": (str,),
 }
 
-_SETTERS: dict[str, Callable[[_native.ServerOptions, Any], None]] = {
-    "server_id": _native.ServerOptions.set_server_id,
-    "strict_model_config": _native.ServerOptions.set_strict_model_config,
-    "rate_limiter_mode": _native.ServerOptions.set_rate_limiter_mode,
-    "pinned_memory_pool_size": _native.ServerOptions.set_pinned_memory_pool_byte_size,
-    "min_supported_compute_capability": _native.ServerOptions.set_min_supported_compute_capability,
-    "exit_on_error": _native.ServerOptions.set_exit_on_error,
-    "strict_readiness": _native.ServerOptions.set_strict_readiness,
-    "exit_timeout": _native.ServerOptions.set_exit_timeout,
-    "buffer_manager_thread_count": _native.ServerOptions.set_buffer_manager_thread_count,
-    "model_load_thread_count": _native.ServerOptions.set_model_load_thread_count,
-    "model_load_retry_count": _native.ServerOptions.set_model_load_retry_count,
-    "model_namespacing": _native.ServerOptions.set_model_namespacing,
-    "enable_peer_access": _native.ServerOptions.set_enable_peer_access,
-    "log_info": _native.ServerOptions.set_log_info,
-    "log_warn": _native.ServerOptions.set_log_warn,
-    "log_error": _native.ServerOptions.set_log_error,
-    "log_format": _native.ServerOptions.set_log_format,
-    "log_verbose": _native.ServerOptions.set_log_verbose,
-    "metrics": _native.ServerOptions.set_metrics,
-    "gpu_metrics": _native.ServerOptions.set_gpu_metrics,
-    "cpu_metrics": _native.ServerOptions.set_cpu_metrics,
-    "metrics_interval": _native.ServerOptions.set_metrics_interval,
+_SETTERS: dict[str, Callable[[TRITONSERVER_ServerOptions, Any], None]] = {
+    "server_id": TRITONSERVER_ServerOptions.set_server_id,
+    "strict_model_config": TRITONSERVER_ServerOptions.set_strict_model_config,
+    "rate_limiter_mode": TRITONSERVER_ServerOptions.set_rate_limiter_mode,
+    "pinned_memory_pool_size": TRITONSERVER_ServerOptions.set_pinned_memory_pool_byte_size,
+    "min_supported_compute_capability": TRITONSERVER_ServerOptions.set_min_supported_compute_capability,
+    "exit_on_error": TRITONSERVER_ServerOptions.set_exit_on_error,
+    "strict_readiness": TRITONSERVER_ServerOptions.set_strict_readiness,
+    "exit_timeout": TRITONSERVER_ServerOptions.set_exit_timeout,
+    "buffer_manager_thread_count": TRITONSERVER_ServerOptions.set_buffer_manager_thread_count,
+    "model_load_thread_count": TRITONSERVER_ServerOptions.set_model_load_thread_count,
+    "model_load_retry_count": TRITONSERVER_ServerOptions.set_model_load_retry_count,
+    "model_namespacing": TRITONSERVER_ServerOptions.set_model_namespacing,
+    "enable_peer_access": TRITONSERVER_ServerOptions.set_enable_peer_access,
+    "log_info": TRITONSERVER_ServerOptions.set_log_info,
+    "log_warn": TRITONSERVER_ServerOptions.set_log_warn,
+    "log_error": TRITONSERVER_ServerOptions.set_log_error,
+    "log_format": TRITONSERVER_ServerOptions.set_log_format,
+    "log_verbose": TRITONSERVER_ServerOptions.set_log_verbose,
+    "metrics": TRITONSERVER_ServerOptions.set_metrics,
+    "gpu_metrics": TRITONSERVER_ServerOptions.set_gpu_metrics,
+    "cpu_metrics": TRITONSERVER_ServerOptions.set_cpu_metrics,
+    "metrics_interval": TRITONSERVER_ServerOptions.set_metrics_interval,
 }
 
 _DEFAULTS = Options()

@@ -49,3 +49,20 @@ class AlreadyExistsError(TritonError):
 
 class CancelledError(TritonError):
     """The request was cancelled (TRITONSERVER_ERROR_CANCELLED)."""
+
+
+_CODES: dict[type[TritonError], int] = {  # TRITONSERVER_Error_Code
+    UnknownError: 0,
+    InternalError: 1,
+    NotFoundError: 2,
+    InvalidArgumentError: 3,
+    UnavailableError: 4,
+    UnsupportedError: 5,
+    AlreadyExistsError: 6,
+    CancelledError: 7,
+}
+
+
+def code_of(error: BaseException) -> int:
+    """The TRITONSERVER_Error_Code that an exception means: INTERNAL for one that is none of Triton's."""
+    return next((code for kind, code in _CODES.items() if isinstance(error, kind)), 1)

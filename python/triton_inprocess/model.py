@@ -12,6 +12,7 @@ from .flags import ModelBatchFlag, ModelTxnPropertyFlag
 from .request import InferenceRequest
 
 if TYPE_CHECKING:
+    from ._capi_server import TRITONSERVER_Server
     from .server import Server
 
 __all__ = ["Model"]
@@ -47,7 +48,7 @@ class Model:
         self.version: int = version
         self.state: str | None = state
         self.reason: str | None = reason
-        self._native: _native.Server = server._running()
+        self._native: TRITONSERVER_Server = server._running()
 
     def create_request(self, **fields: Any) -> InferenceRequest:
         """A request for this model, to be filled and sent with `infer` or `async_infer`."""
@@ -122,25 +123,25 @@ class Model:
 
     def metadata(self) -> dict[str, Any]:
         """Names, types and shapes of inputs and outputs (TRITONSERVER_ServerModelMetadata)."""
-        return _object(self._native.model_metadata(self.name, self.version))
+        return _object(self._native.model_metadata(self.name, self.version).serialize_to_json())
 
     def statistics(self) -> dict[str, Any]:
         """Counts and durations of requests and batches (TRITONSERVER_ServerModelStatistics)."""
-        return _object(self._native.model_statistics(self.name, self.version))
+        return _object(self._native.model_statistics(self.name, self.version).serialize_to_json())
 
     def config(self, config_version: int = 1) -> dict[str, Any]:
         """The model's configuration (TRITONSERVER_ServerModelConfig)."""
         if not isinstance(config_version, int) or isinstance(config_version, bool) or not 0 <= config_version < 2**32:
             raise TypeError(f"config_version must be an int that is not negative, not {config_version!r}")
-        return _object(self._native.model_config(self.name, self.version, config_version))
+        return _object(self._native.model_config(self.name, self.version, config_version).serialize_to_json())
 
     def batch_properties(self) -> ModelBatchFlag:
         """How the model batches (TRITONSERVER_ServerModelBatchProperties)."""
-        return ModelBatchFlag(self._native.model_batch_properties(self.name, self.version))
+        return ModelBatchFlag(self._native.model_batch_properties(self.name, self.version)[0])
 
     def transaction_properties(self) -> ModelTxnPropertyFlag:
         """How the model responds (TRITONSERVER_ServerModelTransactionProperties)."""
-        return ModelTxnPropertyFlag(self._native.model_transaction_properties(self.name, self.version))
+        return ModelTxnPropertyFlag(self._native.model_transaction_properties(self.name, self.version)[0])
 
     def __repr__(self) -> str:
         """Name and version."""

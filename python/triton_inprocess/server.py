@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from . import _native, runtime
+from ._capi_server import TRITONSERVER_Server
+from ._capi_server_options import TRITONSERVER_ServerOptions
 from ._extension_file import extension_path
 from ._lifetime import running_servers
 from ._native import MetricFormat, ModelControlMode
-from ._quiescence import wait_for_triton_threads
+from ._stopping import UNLOAD_GRACE, model_index, unloaded
 from .errors import (
     AlreadyExistsError,
     InternalError,
@@ -25,6 +27,7 @@ from .errors import (
     UnavailableError,
     UnsupportedError,
 )
+from .flags import ModelIndexFlag
 from .model import Model
 from .options import Options, PathLike
 
@@ -39,9 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Server"]
 
-_INDEX_READY = 1  # TRITONSERVER_INDEX_FLAG_READY
 _UNLOAD_POLL = 0.001
-_UNLOAD_GRACE = 0.5
 
 
 class Server:
@@ -66,7 +67,7 @@ class Server:
         if options is not None and not isinstance(options, Options):
             raise TypeError(f"options must be an Options, not {type(options).__name__}")
         self.options: Options = options if options is not None else Options(**options_fields)
-        self._native: _native.Server | None = None
+        self._native: TRITONSERVER_Server | None = None
         self._stopped = False
         self._files: PrivateFiles | None = None
         self._log: LogForwarder | None = None
@@ -108,7 +109,7 @@ class Server:
         _start_options.check(self.options)
         repositories = _start_options.repositories(self.options)
         loaded = runtime.load()
-        native_options = _native.ServerOptions()
+        native_options = TRITONSERVER_ServerOptions()
         try:
             self._prepare(native_options, repositories, loaded)
             self._native = self._started(native_options)
@@ -140,20 +141,12 @@ class Server:
             if native.running:  # not so in a forked child: the server, its files and its threads are the parent's
                 self._stop(native)
 
-    def _stop(self, native: _native.Server) -> None:
-        deadline = time.monotonic() + max(self.options.exit_timeout, _UNLOAD_GRACE)
-        changing = False
-        interruption: BaseException | None = None
+    def _stop(self, native: TRITONSERVER_Server) -> None:
+        deadline = time.monotonic() + max(self.options.exit_timeout, UNLOAD_GRACE)
+        # Whoever adds or removes a model ends first: its files must not go while the library looks at them.
+        changing = self._changing.acquire(timeout=deadline - time.monotonic())
         try:
-            # Whoever adds or removes a model ends first: its files must not go while the library looks at them.
-            changing = self._changing.acquire(timeout=deadline - time.monotonic())
-            native.stop_accepting()
-            wait_for_triton_threads()
-            self._unload_all(native, deadline)
-        except BaseException as error:  # such as a Ctrl-C: the server is stopped all the same
-            interruption = error
-        try:
-            native.stop()
+            native._stop_by(deadline)
         except TritonError as error:
             warnings.warn(
                 f"a Triton server could not be stopped ({error}); it is left behind until the process ends",
@@ -164,8 +157,6 @@ class Server:
             self._release_files()
             if changing:
                 self._changing.release()
-        if interruption is not None:
-            raise interruption
 
     def __enter__(self) -> Server:
         """Start the server, unless it was."""
@@ -190,14 +181,14 @@ class Server:
         else:  # the collector came on a thread that the stop would wait for
             threading.Thread(target=self.stop, name="triton-inprocess-stop", daemon=True).start()
 
-    def _running(self) -> _native.Server:
+    def _running(self) -> TRITONSERVER_Server:
         if self._native is not None:
             return self._native
         if self._stopped:
             raise UnavailableError("the server is stopped")
         raise InvalidArgumentError("the server is not started: call start() first")
 
-    def _prepare(self, native: _native.ServerOptions, repositories: list[Path], loaded: Runtime) -> None:
+    def _prepare(self, native: TRITONSERVER_ServerOptions, repositories: list[Path], loaded: Runtime) -> None:
         from pathlib import Path
 
         from . import _start_options
@@ -228,7 +219,7 @@ class Server:
             if asked:
                 raise
 
-    def _apply_models(self, native: _native.ServerOptions, repositories: list[Path], files: PrivateFiles) -> None:
+    def _apply_models(self, native: TRITONSERVER_ServerOptions, repositories: list[Path], files: PrivateFiles) -> None:
         options = self.options
         mode = options.model_control_mode
         native.set_model_control_mode(ModelControlMode.EXPLICIT if mode is None else mode)
@@ -242,7 +233,7 @@ class Server:
         for name in startup:
             native.set_startup_model(name)
 
-    def _apply_log(self, native: _native.ServerOptions) -> None:
+    def _apply_log(self, native: TRITONSERVER_ServerOptions) -> None:
         if self.options.log_callback is not None:
             from ._log_forwarder import LogForwarder
 
@@ -256,7 +247,7 @@ class Server:
             return self._log.path
         return os.fspath(self.options.log_file) if self.options.log_file is not None else ""
 
-    def _started(self, native: _native.ServerOptions) -> _native.Server:
+    def _started(self, native: TRITONSERVER_ServerOptions) -> TRITONSERVER_Server:
         """Start the C server. Whether a model that failed ends it is decided here, not by the library.
 
         The library would say only in its log which model failed, and unload the others at once, which it does not
@@ -264,22 +255,19 @@ class Server:
         """
         with self._start_log(native) as log:
             native.set_exit_on_error(False)
-            server = _native.Server(native)
+            server = TRITONSERVER_Server(native)
             if not self.options.exit_on_error:
                 return server
             failures = self._start_failures(server)
             if not failures:
                 return server
-            wait_for_triton_threads()
-            with contextlib.suppress(UnavailableError):  # where the library failed before it came to the models
-                self._unload_all(server, time.monotonic() + max(self.options.exit_timeout, _UNLOAD_GRACE))
             server.stop()
         reasons = failures if log is None or not log.exists() else [*failures, log.read_text(errors="replace").strip()]
         raise InternalError("the server did not start: " + "\n".join(reasons))
 
-    def _start_failures(self, server: _native.Server) -> list[str]:
+    def _start_failures(self, server: TRITONSERVER_Server) -> list[str]:
         try:
-            index = _index(server, 0)
+            index = model_index(server)
         except UnavailableError as error:  # the library failed before it came to the models
             return [str(error)]
         failures = [
@@ -305,7 +293,7 @@ class Server:
         return by_itself or by_default or "*" in options.startup_models
 
     @contextlib.contextmanager
-    def _start_log(self, native: _native.ServerOptions) -> Iterator[Path | None]:
+    def _start_log(self, native: TRITONSERVER_ServerOptions) -> Iterator[Path | None]:
         """While the server starts, a log of its errors, if nobody else has wanted a log."""
         options = self.options
         logs = options.log_info or options.log_warn or options.log_error or options.log_verbose > 0
@@ -318,7 +306,7 @@ class Server:
         try:
             yield path
         finally:
-            after = _native.ServerOptions()
+            after = TRITONSERVER_ServerOptions()
             after.set_log_error(False)
             after.set_log_file("")
 
@@ -328,7 +316,7 @@ class Server:
         self._functions.clear()
         if self._log is not None:
             if Server._log_owner == id(self):  # otherwise a later server has sent the process's log elsewhere
-                _native.ServerOptions().set_log_file("")
+                TRITONSERVER_ServerOptions().set_log_file("")
             self._log.close()
             self._log = None
         if self._files is not None:
@@ -337,21 +325,6 @@ class Server:
 
     def _explicit(self) -> bool:
         return self.options.model_control_mode in (None, ModelControlMode.EXPLICIT)
-
-    def _unload_all(self, native: _native.Server, deadline: float) -> None:
-        # The library looks only once a second whether the models are gone; without models it does not wait at all.
-        if not self._explicit():
-            return
-        for entry in _index(native, _INDEX_READY):
-            with contextlib.suppress(TritonError):  # whatever stays is for the library's own stop
-                native.unload_model(entry["name"])
-        while time.monotonic() < deadline:
-            if all(entry.get("state", "UNAVAILABLE") == "UNAVAILABLE" for entry in _index(native, 0)):
-                return
-            time.sleep(_UNLOAD_POLL)
-        # The time is used up: the library need not wait for as long again, if it can be told so.
-        with contextlib.suppress(UnsupportedError):
-            native.set_exit_timeout(0)
 
     @staticmethod
     def _wait_for(condition: Callable[[], bool], interval: float, timeout: float | None, what: str) -> None:
@@ -373,7 +346,7 @@ class Server:
 
     def metadata(self) -> dict[str, Any]:
         """Name, version and extensions of the server (TRITONSERVER_ServerMetadata)."""
-        value = json.loads(self._running().metadata())
+        value = json.loads(self._running().metadata().serialize_to_json())
         assert isinstance(value, dict)
         return value
 
@@ -384,7 +357,16 @@ class Server:
         native = self._running()
         if not self.options.metrics:
             raise UnavailableError("the server was started with metrics=False")
-        return native.metrics()
+        return native.metrics().formatted(format)
+
+    @property
+    def capi(self) -> TRITONSERVER_Server:
+        """The same server at the level of the C API (TRITONSERVER_Server); it belongs to this one, which stops it."""
+        return self._running()
+
+    @property
+    def _server(self) -> TRITONSERVER_Server:
+        return self._running()
 
     def _ptr(self) -> int:
         return self._running().address
@@ -398,7 +380,7 @@ class Server:
     def models(self, exclude_not_ready: bool = False) -> dict[str | tuple[str, int], Model]:
         """Every model of the repositories, by name and by (name, version) (TRITONSERVER_ServerModelIndex)."""
         result: dict[str | tuple[str, int], Model] = {}
-        for entry in _index(self._running(), _INDEX_READY if exclude_not_ready else 0):
+        for entry in model_index(self._running(), ModelIndexFlag.READY if exclude_not_ready else 0):
             name, state, reason = entry["name"], entry.get("state"), entry.get("reason")
             version = int(entry.get("version", -1))
             result[name, version] = Model(self, name, version, state, reason)
@@ -415,7 +397,6 @@ class Server:
         if parameters:
             raise UnsupportedError("load parameters are not supported yet")
         native = self._running()
-        wait_for_triton_threads()  # for the version that this one replaces
         native.load_model(name)
         return self.model(name)
 
@@ -434,10 +415,11 @@ class Server:
         """
         name = model.name if isinstance(model, Model) else _text("model", model)
         native = self._running()
-        wait_for_triton_threads()
         (native.unload_model_and_dependents if unload_dependents else native.unload_model)(name)
         if wait_until_unloaded:
-            self._wait_for(lambda: _unloaded(native, name), polling_interval, timeout, f"model {name!r} to be unloaded")
+            self._wait_for(
+                lambda: _is_unloaded(native, name), polling_interval, timeout, f"model {name!r} to be unloaded"
+            )
 
     def register_model_repository(self, path: PathLike, name_mapping: Mapping[str, str] | None = None) -> None:
         """Add a model repository (TRITONSERVER_ServerRegisterModelRepository); explicit mode only.
@@ -447,7 +429,8 @@ class Server:
         if name_mapping is not None and not isinstance(name_mapping, Mapping):
             raise TypeError(f"name_mapping must be a dict of folder to model name, not {type(name_mapping).__name__}")
         mapping = [
-            (_text("name_mapping", each), _text("name_mapping", name)) for each, name in (name_mapping or {}).items()
+            _native.TRITONSERVER_Parameter(_text("name_mapping", each), _text("name_mapping", name))
+            for each, name in (name_mapping or {}).items()
         ]
         self._running().register_model_repository(_path_text("path", path), mapping)
 
@@ -515,12 +498,12 @@ class Server:
             version=version,
         )
         with self._changing:
-            if any(entry["name"] == name for entry in _index(native, 0)):
+            if any(entry["name"] == name for entry in model_index(native)):
                 raise AlreadyExistsError(f"there is a model {name!r} already")
             self._add(native, model, self._files)
         return self.model(name)
 
-    def _add(self, native: _native.Server, model: FunctionModel, files: PrivateFiles) -> None:
+    def _add(self, native: TRITONSERVER_Server, model: FunctionModel, files: PrivateFiles) -> None:
         folder = files.write_model(model.name, model.version, model.config())
         function = _native.PythonFunction(
             model.function,
@@ -550,11 +533,10 @@ class Server:
         with self._changing:
             if name not in self._functions:
                 raise NotFoundError(f"no Python function was added as a model {name!r}")
-            wait_for_triton_threads()
             native.unload_model(name)
             function = self._functions.pop(name)
         try:  # without the lock: the function may be adding a model
-            self._wait_for(lambda: _unloaded(native, name), _UNLOAD_POLL, None, f"model {name!r} to be unloaded")
+            self._wait_for(lambda: _is_unloaded(native, name), _UNLOAD_POLL, None, f"model {name!r} to be unloaded")
         finally:
             function.close()
             with self._changing:
@@ -576,13 +558,5 @@ def _path_text(argument: str, value: object) -> str:
     return os.fspath(value)
 
 
-def _index(native: _native.Server, flags: int) -> list[dict[str, str]]:
-    value = json.loads(native.model_index(flags))
-    assert isinstance(value, list)
-    return value
-
-
-def _unloaded(native: _native.Server, name: str) -> bool:
-    return all(
-        entry.get("state", "UNAVAILABLE") == "UNAVAILABLE" for entry in _index(native, 0) if entry["name"] == name
-    )
+def _is_unloaded(native: TRITONSERVER_Server, name: str) -> bool:
+    return all(map(unloaded, (entry for entry in model_index(native) if entry["name"] == name)))

@@ -4,8 +4,9 @@ The native part of triton_inprocess. Not for direct use: names here change witho
 
 import asyncio
 from collections.abc import Sequence
+import concurrent.futures
 import enum
-from typing import Any
+from typing import Any, overload
 
 import triton_inprocess._types
 import triton_inprocess.errors
@@ -14,6 +15,9 @@ import triton_inprocess.model
 
 class DataType(enum.Enum):
     """Triton's tensor data types (TRITONSERVER_DataType)."""
+
+    def __str__(self) -> str:
+        """As Triton spells it."""
 
     INVALID = 0
 
@@ -45,8 +49,17 @@ class DataType(enum.Enum):
 
     BF16 = 14
 
+    def __int__(self) -> int:
+        """The number in the C API."""
+
+    def __index__(self) -> int:
+        """The number in the C API."""
+
 class MemoryType(enum.Enum):
     """Where memory lies (TRITONSERVER_MemoryType)."""
+
+    def __str__(self) -> str:
+        """As Triton spells it."""
 
     CPU = 0
 
@@ -54,8 +67,39 @@ class MemoryType(enum.Enum):
 
     GPU = 2
 
+    def __int__(self) -> int:
+        """The number in the C API."""
+
+    def __index__(self) -> int:
+        """The number in the C API."""
+
+class ParameterType(enum.Enum):
+    """Type of a parameter (TRITONSERVER_ParameterType)."""
+
+    def __str__(self) -> str:
+        """As Triton spells it."""
+
+    STRING = 0
+
+    INT = 1
+
+    BOOL = 2
+
+    DOUBLE = 3
+
+    BYTES = 4
+
+    def __int__(self) -> int:
+        """The number in the C API."""
+
+    def __index__(self) -> int:
+        """The number in the C API."""
+
 class InstanceGroupKind(enum.Enum):
     """What a model instance runs on (TRITONSERVER_InstanceGroupKind)."""
+
+    def __str__(self) -> str:
+        """As Triton spells it."""
 
     AUTO = 0
 
@@ -65,8 +109,17 @@ class InstanceGroupKind(enum.Enum):
 
     MODEL = 3
 
+    def __int__(self) -> int:
+        """The number in the C API."""
+
+    def __index__(self) -> int:
+        """The number in the C API."""
+
 class LogLevel(enum.Enum):
     """Severity of a log message (TRITONSERVER_LogLevel)."""
+
+    def __str__(self) -> str:
+        """As Triton spells it."""
 
     INFO = 0
 
@@ -76,20 +129,75 @@ class LogLevel(enum.Enum):
 
     VERBOSE = 3
 
+    def __int__(self) -> int:
+        """The number in the C API."""
+
+    def __index__(self) -> int:
+        """The number in the C API."""
+
 class LogFormat(enum.Enum):
     """Form of a log line (TRITONSERVER_LogFormat)."""
+
+    def __str__(self) -> str:
+        """As Triton spells it."""
 
     DEFAULT = 0
 
     ISO8601 = 1
 
+    def __int__(self) -> int:
+        """The number in the C API."""
+
+    def __index__(self) -> int:
+        """The number in the C API."""
+
+class ErrorCode(enum.Enum):
+    """What went wrong (TRITONSERVER_Error_Code); each is an exception, too."""
+
+    def __str__(self) -> str:
+        """As Triton spells it."""
+
+    UNKNOWN = 0
+
+    INTERNAL = 1
+
+    NOT_FOUND = 2
+
+    INVALID_ARG = 3
+
+    UNAVAILABLE = 4
+
+    UNSUPPORTED = 5
+
+    ALREADY_EXISTS = 6
+
+    CANCELLED = 7
+
+    def __int__(self) -> int:
+        """The number in the C API."""
+
+    def __index__(self) -> int:
+        """The number in the C API."""
+
 class MetricFormat(enum.Enum):
     """Form of a metrics report (TRITONSERVER_MetricFormat)."""
 
+    def __str__(self) -> str:
+        """As Triton spells it."""
+
     PROMETHEUS = 0
+
+    def __int__(self) -> int:
+        """The number in the C API."""
+
+    def __index__(self) -> int:
+        """The number in the C API."""
 
 class MetricKind(enum.Enum):
     """Kind of a metric (TRITONSERVER_MetricKind)."""
+
+    def __str__(self) -> str:
+        """As Triton spells it."""
 
     COUNTER = 0
 
@@ -97,8 +205,51 @@ class MetricKind(enum.Enum):
 
     HISTOGRAM = 2
 
+    def __int__(self) -> int:
+        """The number in the C API."""
+
+    def __index__(self) -> int:
+        """The number in the C API."""
+
+class InferenceTraceActivity(enum.Enum):
+    """What a trace tells of (TRITONSERVER_InferenceTraceActivity)."""
+
+    def __str__(self) -> str:
+        """As Triton spells it."""
+
+    REQUEST_START = 0
+
+    QUEUE_START = 1
+
+    COMPUTE_START = 2
+
+    COMPUTE_INPUT_END = 3
+
+    COMPUTE_OUTPUT_START = 4
+
+    COMPUTE_END = 5
+
+    REQUEST_END = 6
+
+    TENSOR_QUEUE_INPUT = 7
+
+    TENSOR_BACKEND_INPUT = 8
+
+    TENSOR_BACKEND_OUTPUT = 9
+
+    CUSTOM_ACTIVITY = 10
+
+    def __int__(self) -> int:
+        """The number in the C API."""
+
+    def __index__(self) -> int:
+        """The number in the C API."""
+
 class ModelControlMode(enum.Enum):
     """Who decides which models are loaded (TRITONSERVER_ModelControlMode)."""
+
+    def __str__(self) -> str:
+        """As Triton spells it."""
 
     NONE = 0
 
@@ -106,12 +257,27 @@ class ModelControlMode(enum.Enum):
 
     EXPLICIT = 2
 
+    def __int__(self) -> int:
+        """The number in the C API."""
+
+    def __index__(self) -> int:
+        """The number in the C API."""
+
 class RateLimitMode(enum.Enum):
     """Whether executions are rationed (TRITONSERVER_RateLimitMode)."""
+
+    def __str__(self) -> str:
+        """As Triton spells it."""
 
     OFF = 0
 
     EXEC_COUNT = 1
+
+    def __int__(self) -> int:
+        """The number in the C API."""
+
+    def __index__(self) -> int:
+        """The number in the C API."""
 
 def load_runtime(path: str) -> tuple[str, tuple[int, int], list[str]]:
     """
@@ -121,6 +287,11 @@ def load_runtime(path: str) -> tuple[str, tuple[int, int], list[str]]:
 def loaded_runtime() -> tuple[str, tuple[int, int], list[str]] | None:
     """What load_runtime returned, or None while no runtime is loaded."""
 
+def available(function: str) -> bool:
+    """
+    Whether the loaded library has the function of that name; False for one that this package does not know.
+    """
+
 def open_forwarder(path: str) -> None:
     """
     Put Triton's C names into the global scope by opening the forwarder library at `path`.
@@ -129,6 +300,11 @@ def open_forwarder(path: str) -> None:
 def shut_down(threads_remain: bool) -> None:
     """
     Prepare for the end of the interpreter; every server has been stopped. `threads_remain`: whether other Python threads still run.
+    """
+
+def in_callback() -> bool:
+    """
+    Whether this thread is inside a call of Triton's to a function given to `capi`, which Triton waits for.
     """
 
 class LogPipe:
@@ -260,10 +436,368 @@ def tensor_over_array(array: triton_inprocess._types.Array, data_type: DataType 
 def tensor_from_elements(elements: list[bytes], shape: Sequence[int]) -> Tensor:
     """A BYTES tensor of the given elements."""
 
+def api_version() -> tuple[int, int]:
+    """
+    The version of the loaded library's C API: (major, minor) (TRITONSERVER_ApiVersion).
+    """
+
+def TRITONSERVER_DataTypeString(datatype: DataType) -> str:
+    """How Triton spells a data type (TRITONSERVER_DataTypeString)."""
+
+def TRITONSERVER_StringToDataType(dtype: str) -> DataType:
+    """
+    The data type that Triton spells so; INVALID for any other text (TRITONSERVER_StringToDataType).
+    """
+
+def TRITONSERVER_DataTypeByteSize(datatype: DataType) -> int:
+    """The bytes of an element; 0 for BYTES (TRITONSERVER_DataTypeByteSize)."""
+
+def TRITONSERVER_MemoryTypeString(memtype: MemoryType) -> str:
+    """How Triton spells a memory type (TRITONSERVER_MemoryTypeString)."""
+
+def TRITONSERVER_ParameterTypeString(paramtype: ParameterType) -> str:
+    """How Triton spells a parameter type (TRITONSERVER_ParameterTypeString)."""
+
+def TRITONSERVER_InstanceGroupKindString(kind: InstanceGroupKind) -> str:
+    """
+    How Triton spells a kind of instance group (TRITONSERVER_InstanceGroupKindString).
+    """
+
+def TRITONSERVER_InferenceTraceLevelString(level: int) -> str:
+    """
+    How Triton spells a single trace level (TRITONSERVER_InferenceTraceLevelString).
+    """
+
+def TRITONSERVER_InferenceTraceActivityString(activity: InferenceTraceActivity) -> str:
+    """
+    How Triton spells a trace activity (TRITONSERVER_InferenceTraceActivityString).
+    """
+
+def TRITONSERVER_ErrorCodeString(code: ErrorCode) -> str:
+    """How Triton spells an error code (TRITONSERVER_ErrorCodeString)."""
+
+def TRITONSERVER_LogIsEnabled(level: LogLevel) -> bool:
+    """Whether messages of a level are logged (TRITONSERVER_LogIsEnabled)."""
+
+def TRITONSERVER_LogMessage(level: LogLevel, filename: str, line: int, msg: str) -> None:
+    """
+    Write to Triton's log, as if from that line of that file (TRITONSERVER_LogMessage).
+    """
+
+class TRITONSERVER_Parameter:
+    """
+    A named value for the load of a model, a repository's names or a metric's labels (TRITONSERVER_Parameter).
+    """
+
+    def __init__(self, name: str, value: str | int | bool | float | bytes | bytearray | memoryview) -> None:
+        """
+        A parameter of the value's own type: a bool, also numpy's, is a BOOL, an int an INT, a float a DOUBLE, a str a STRING; bytes and what else shows its memory are BYTES, with every NUL (TRITONSERVER_ParameterNew, TRITONSERVER_ParameterBytesNew).
+
+        Raises TypeError for any other value, OverflowError for an int beyond 64 bits, ValueError for a NUL in a str, and UnsupportedError for a float where the library has none (before C API 1.28).
+        """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def type(self) -> ParameterType: ...
+
+class TRITONSERVER_Message:
+    """A JSON text of Triton's (TRITONSERVER_Message)."""
+
+    def __init__(self, serialized_json: str) -> None:
+        """
+        A message with the given JSON (TRITONSERVER_MessageNewFromSerializedJson).
+
+        Raises InvalidArgumentError for a text that is no JSON, or is nested more than 1000 levels deep.
+        """
+
+    def serialize_to_json(self) -> str:
+        """The JSON text (TRITONSERVER_MessageSerializeToJson)."""
+
+class TRITONSERVER_BufferAttributes:
+    """
+    Where a piece of memory lies and how large it is (TRITONSERVER_BufferAttributes).
+    """
+
+    def __init__(self) -> None:
+        """
+        Attributes of 0 bytes of CPU memory (TRITONSERVER_BufferAttributesNew).
+        """
+
+    @property
+    def memory_type(self) -> MemoryType:
+        """
+        Where the memory lies (TRITONSERVER_BufferAttributesMemoryType, …SetMemoryType).
+        """
+
+    @memory_type.setter
+    def memory_type(self, arg: MemoryType, /) -> None: ...
+
+    @property
+    def memory_type_id(self) -> int:
+        """
+        On which device (TRITONSERVER_BufferAttributesMemoryTypeId, …SetMemoryTypeId).
+        """
+
+    @memory_type_id.setter
+    def memory_type_id(self, arg: int, /) -> None: ...
+
+    @property
+    def byte_size(self) -> int:
+        """Its bytes (TRITONSERVER_BufferAttributesByteSize, …SetByteSize)."""
+
+    @byte_size.setter
+    def byte_size(self, arg: int, /) -> None: ...
+
+    @property
+    def cuda_ipc_handle(self) -> int:
+        """
+        The address of the 64 bytes of a cudaIpcMemHandle_t, which are copied when it is set; 0 when there is none (TRITONSERVER_BufferAttributesCudaIpcHandle, …SetCudaIpcHandle).
+        """
+
+    @cuda_ipc_handle.setter
+    def cuda_ipc_handle(self, arg: int, /) -> None: ...
+
+class TRITONSERVER_Metrics:
+    """
+    What a server measures (TRITONSERVER_Metrics); TRITONSERVER_Server.metrics makes them.
+    """
+
+    def formatted(self, format: MetricFormat) -> str:
+        """The values of this moment as text (TRITONSERVER_MetricsFormatted)."""
+
+class TRITONSERVER_MetricFamily:
+    """
+    Your own metrics of one name (TRITONSERVER_MetricFamily). It may be dropped before its metrics: they keep it.
+    """
+
+    def __init__(self, kind: MetricKind, name: str, description: str) -> None:
+        """
+        A family of the given kind (TRITONSERVER_MetricFamilyNew).
+
+        Raises InvalidArgumentError for a name that Prometheus does not allow, or that has another kind or description already.
+        """
+
+    @property
+    def kind(self) -> MetricKind:
+        """
+        The kind of its metrics (TRITONSERVER_GetMetricFamilyKind, from C API 1.34).
+        """
+
+class TRITONSERVER_MetricArgs:
+    """
+    What a histogram needs besides its labels (TRITONSERVER_MetricArgs, from C API 1.34).
+    """
+
+    def __init__(self) -> None:
+        """
+        Empty arguments (TRITONSERVER_MetricArgsNew). Raises UnsupportedError before C API 1.34.
+        """
+
+    def set_histogram(self, buckets: Sequence[float]) -> None:
+        """
+        The upper bounds of a histogram's buckets, ascending; one without a bound is added to them (TRITONSERVER_MetricArgsSetHistogram).
+
+        Raises InvalidArgumentError when they do not ascend.
+        """
+
+class TRITONSERVER_Metric:
+    """A metric of your own (TRITONSERVER_Metric)."""
+
+    def __init__(self, family: TRITONSERVER_MetricFamily, labels: Sequence[TRITONSERVER_Parameter], args: TRITONSERVER_MetricArgs | None = None) -> None:
+        """
+        A metric of the family with the given STRING labels (TRITONSERVER_MetricNew, TRITONSERVER_MetricNewWithArgs). A histogram needs `args`.
+
+        Raises InvalidArgumentError for a label that is no STRING and for a histogram without buckets, and UnsupportedError for `args` before C API 1.34.
+        """
+
+    @property
+    def kind(self) -> MetricKind:
+        """The kind of the metric (TRITONSERVER_GetMetricKind)."""
+
+    @property
+    def value(self) -> float:
+        """
+        The value of a counter or gauge (TRITONSERVER_MetricValue). Raises UnsupportedError for a histogram.
+        """
+
+    def increment(self, value: float) -> None:
+        """
+        Add to a counter (not less than 0) or gauge (TRITONSERVER_MetricIncrement).
+        """
+
+    def set(self, value: float) -> None:
+        """
+        Set a gauge (TRITONSERVER_MetricSet). Raises UnsupportedError for another kind.
+        """
+
+    def set_value(self, value: float) -> None:
+        """The same as `set`, under its older name (TRITONSERVER_MetricSet)."""
+
+    def observe(self, value: float) -> None:
+        """
+        Count a value in its bucket of a histogram (TRITONSERVER_MetricObserve, from C API 1.34).
+        """
+
+class TRITONSERVER_InferenceTrace:
+    """
+    A trace of one request (TRITONSERVER_InferenceTrace). It is for one TRITONSERVER_Server.infer_async; the models that answer may spawn more traces from it, which tell the same functions. Its properties can be read even when it is released. What its functions raise goes to sys.unraisablehook.
+    """
+
+    @overload
+    def __init__(self, level: int, parent_id: int, activity_function: triton_inprocess._types.TraceActivityFunction, release_function: triton_inprocess._types.TraceReleaseFunction, trace_userp: Any) -> None:
+        """
+        A trace without tensors (TRITONSERVER_InferenceTraceNew).
+
+        Args:
+            level: What is told: TRITONSERVER_InferenceTraceLevel, combined with |.
+            parent_id: The id of the trace that this one belongs to, or 0.
+            activity_function: Is called with (trace, activity, timestamp_ns, user_object).
+            release_function: Is called with (trace, user_object) when Triton has done with a trace.
+            trace_userp: The user_object; it lives until the last trace is released.
+        """
+
+    @overload
+    def __init__(self, level: int, parent_id: int, activity_function: triton_inprocess._types.TraceActivityFunction, tensor_activity_function: triton_inprocess._types.TensorActivityFunction, release_function: triton_inprocess._types.TraceReleaseFunction, trace_userp: Any) -> None:
+        """
+        A trace that is told of tensors, too (TRITONSERVER_InferenceTraceTensorNew): `tensor_activity_function` is called with (trace, activity, name, data_type, address, byte_size, shape, memory_type, memory_type_id, user_object), and the memory is valid only meanwhile.
+        """
+
+    @property
+    def id(self) -> int:
+        """A number of its own (TRITONSERVER_InferenceTraceId)."""
+
+    @property
+    def parent_id(self) -> int:
+        """
+        The id of the trace that it was spawned from (TRITONSERVER_InferenceTraceParentId).
+        """
+
+    @property
+    def model_name(self) -> str:
+        """The model that is traced (TRITONSERVER_InferenceTraceModelName)."""
+
+    @property
+    def model_version(self) -> int:
+        """The version of that model (TRITONSERVER_InferenceTraceModelVersion)."""
+
+    @property
+    def request_id(self) -> str:
+        """
+        The id of the request (TRITONSERVER_InferenceTraceRequestId, from C API 1.19).
+        """
+
+    @property
+    def context(self) -> str:
+        """
+        What is handed on to whatever the request leads to (TRITONSERVER_InferenceTraceContext, …SetContext, from C API 1.29).
+        """
+
+    @context.setter
+    def context(self, arg: str, /) -> None: ...
+
+    def report_activity(self, timestamp: int, activity_name: str) -> None:
+        """
+        Tell the activity function of an activity of your own, CUSTOM_ACTIVITY (TRITONSERVER_InferenceTraceReportActivity, from C API 1.33).
+        """
+
+    def spawn_child_trace(self) -> TRITONSERVER_InferenceTrace:
+        """
+        A trace of the same functions with this one as its parent (TRITONSERVER_InferenceTraceSpawnChildTrace, from C API 1.24).
+        """
+
+class TRITONSERVER_ResponseAllocator:
+    """
+    Decides where Triton puts outputs (TRITONSERVER_ResponseAllocator). Its functions are called on Triton's threads; what they raise fails the request with that error. It may be dropped while its outputs live.
+    """
+
+    def __init__(self, alloc_function: triton_inprocess._types.AllocFunction, release_function: triton_inprocess._types.ReleaseFunction, start_function: triton_inprocess._types.StartFunction | None = None) -> None:
+        """
+        An allocator of three functions (TRITONSERVER_ResponseAllocatorNew).
+
+        Args:
+            alloc_function: Is called for each output with (allocator, tensor_name, byte_size, memory_type, memory_type_id, user_object), where the memory type is the one that Triton prefers. Returns (address, buffer_user_object, memory_type, memory_type_id) of memory that stays until it is released.
+            release_function: Is called with (allocator, address, buffer_user_object, byte_size, memory_type, memory_type_id) when Triton and the response have done with an output; its exceptions go to sys.unraisablehook.
+            start_function: Is called with (allocator, user_object) before the outputs of each response.
+        """
+
+    def set_query_function(self, query_function: triton_inprocess._types.QueryFunction) -> None:
+        """
+        Has Triton ask beforehand where an output will lie, with (allocator, user_object, tensor_name, byte_size or None, memory_type, memory_type_id); returns (memory_type, memory_type_id) (TRITONSERVER_ResponseAllocatorSetQueryFunction).
+
+        Raises UnavailableError while a request in flight uses the allocator.
+        """
+
+    def set_buffer_attributes_function(self, buffer_attributes_function: triton_inprocess._types.BufferAttributesFunction) -> None:
+        """
+        Has Triton ask what an output's memory is, with (allocator, tensor_name, buffer_attributes, user_object, buffer_user_object); returns the TRITONSERVER_BufferAttributes to use (TRITONSERVER_ResponseAllocatorSetBufferAttributesFunction).
+
+        Raises UnavailableError while a request in flight uses the allocator.
+        """
+
+class TRITONSERVER_InferenceResponse:
+    """
+    A response (TRITONSERVER_InferenceResponse). It may outlive its request and its server; the memory of its outputs stays for as long as it does.
+    """
+
+    @property
+    def model(self) -> tuple[str, int]:
+        """
+        Name and version of the model that answered (TRITONSERVER_InferenceResponseModel).
+        """
+
+    @property
+    def id(self) -> str:
+        """
+        The request's id, or the empty string (TRITONSERVER_InferenceResponseId).
+        """
+
+    @property
+    def parameter_count(self) -> int:
+        """
+        How many parameters the model sent along (TRITONSERVER_InferenceResponseParameterCount).
+        """
+
+    def parameter(self, index: int) -> tuple[str, ParameterType, str | int | bool | float]:
+        """
+        A parameter: (name, type, value) (TRITONSERVER_InferenceResponseParameter).
+
+        Raises InvalidArgumentError for an index beyond the count.
+        """
+
+    @property
+    def output_count(self) -> int:
+        """
+        How many outputs there are (TRITONSERVER_InferenceResponseOutputCount).
+        """
+
+    def output(self, index: int) -> tuple[str, DataType, tuple[int, ...], int, int, MemoryType, int] | tuple[str, DataType, tuple[int, ...], int, int, MemoryType, int, Any]:
+        """
+        An output: (name, data_type, shape, address, byte_size, memory_type, memory_type_id), and from an allocator of yours also the buffer_user_object (TRITONSERVER_InferenceResponseOutput).
+
+        Raises InvalidArgumentError for an index beyond the count.
+        """
+
+    def output_classification_label(self, index: int, class_index: int) -> str:
+        """
+        The label of a class of an output, or the empty string when it has none (TRITONSERVER_InferenceResponseOutputClassificationLabel). Labels are read when the response comes, for an output of which one of the first 16 classes has one.
+
+        Raises InvalidArgumentError for an output beyond the count.
+        """
+
+    def throw_if_response_error(self) -> None:
+        """
+        Raise the error that the request failed with, if it did (TRITONSERVER_InferenceResponseError).
+        """
+
 class ServerOptions:
     """The C API's server options (TRITONSERVER_ServerOptions)."""
 
-    def __init__(self) -> None: ...
+    def __init__(self) -> None:
+        """
+        The library's defaults, but no retries of failing loads and peer access on, which it leaves to chance (TRITONSERVER_ServerOptionsNew).
+        """
 
     def set_server_id(self, server_id: str) -> None: ...
 
@@ -286,6 +820,8 @@ class ServerOptions:
     def set_cuda_memory_pool_byte_size(self, device: int, byte_size: int) -> None: ...
 
     def set_cuda_virtual_address_size(self, device: int, byte_size: int) -> None: ...
+
+    def set_response_cache_byte_size(self, byte_size: int) -> None: ...
 
     def set_cache_config(self, name: str, config_json: str) -> None: ...
 
@@ -342,58 +878,300 @@ class ServerOptions:
     def set_metrics_config(self, name: str, setting: str, value: str) -> None: ...
 
 class Server:
-    """A running Triton server (TRITONSERVER_Server); JSON answers are texts."""
+    """What TRITONSERVER_Server of capi is in C++."""
 
     def __init__(self, options: ServerOptions) -> None: ...
 
     @property
-    def address(self) -> int: ...
+    def address(self) -> int:
+        """The address of the C object."""
 
     @property
-    def running(self) -> bool: ...
+    def running(self) -> bool:
+        """
+        Whether it is neither stopped nor of the process that this one was forked from.
+        """
 
     @property
-    def use_count(self) -> int: ...
+    def use_count(self) -> int:
+        """Calls, requests and responses that need the C object."""
 
-    def stop_accepting(self) -> None: ...
+    def stop_accepting(self) -> None:
+        """Take no request and no model any more."""
 
-    def stop(self) -> None: ...
+    def stop(self) -> None:
+        """
+        Wait until every request is answered and every model is gone (TRITONSERVER_ServerStop), at most for the exit timeout; then the C object is deleted as soon as that is safe. Stopping again does nothing.
 
-    def is_live(self) -> bool: ...
+        Raises InternalError when the exit timeout has passed: the C object is left behind then.
+        """
 
-    def is_ready(self) -> bool: ...
+    def set_exit_timeout(self, timeout: int) -> None:
+        """
+        Seconds that `stop` may take (TRITONSERVER_ServerSetExitTimeout, from C API 1.30).
+        """
 
-    def model_is_ready(self, name: str, version: int) -> bool: ...
+    def register_model_repository(self, repository_path: str, name_mapping: Sequence[TRITONSERVER_Parameter]) -> None:
+        """
+        Add a repository in explicit mode; STRING parameters give folders other names (TRITONSERVER_ServerRegisterModelRepository).
+        """
 
-    def model_batch_properties(self, name: str, version: int) -> int: ...
+    def unregister_model_repository(self, repository_path: str) -> None:
+        """Remove a repository (TRITONSERVER_ServerUnregisterModelRepository)."""
 
-    def model_transaction_properties(self, name: str, version: int) -> int: ...
+    def poll_model_repository(self) -> None:
+        """
+        Look for changes in the repositories, in mode POLL (TRITONSERVER_ServerPollModelRepository).
+        """
 
-    def metadata(self) -> str: ...
+    def is_live(self) -> bool:
+        """Whether the server lives (TRITONSERVER_ServerIsLive)."""
 
-    def model_metadata(self, name: str, version: int) -> str: ...
+    def is_ready(self) -> bool:
+        """
+        Whether the server and, with strict readiness, its models can be used (TRITONSERVER_ServerIsReady).
+        """
 
-    def model_statistics(self, name: str, version: int) -> str: ...
+    def model_is_ready(self, model_name: str, model_version: int) -> bool:
+        """Whether a model can be used (TRITONSERVER_ServerModelIsReady)."""
 
-    def model_config(self, name: str, version: int, config_version: int) -> str: ...
+    def model_batch_properties(self, model_name: str, model_version: int) -> tuple[int, int]:
+        """
+        Bits of TRITONSERVER_ModelBatchFlag, and an address, 0 for now (TRITONSERVER_ServerModelBatchProperties).
+        """
 
-    def model_index(self, flags: int) -> str: ...
+    def model_transaction_properties(self, model_name: str, model_version: int) -> tuple[int, int]:
+        """
+        Bits of TRITONSERVER_ModelTxnPropertyFlag, and an address, 0 for now (TRITONSERVER_ServerModelTransactionProperties).
+        """
 
-    def metrics(self) -> str: ...
+    def metadata(self) -> TRITONSERVER_Message:
+        """Name, version and extensions (TRITONSERVER_ServerMetadata)."""
 
-    def set_exit_timeout(self, seconds: int) -> None: ...
+    def model_metadata(self, model_name: str, model_version: int) -> TRITONSERVER_Message:
+        """
+        Versions, inputs and outputs of a model (TRITONSERVER_ServerModelMetadata).
+        """
 
-    def poll_model_repository(self) -> None: ...
+    def model_statistics(self, model_name: str, model_version: int) -> TRITONSERVER_Message:
+        """
+        Statistics of a model; of all with the empty name (TRITONSERVER_ServerModelStatistics).
+        """
 
-    def register_model_repository(self, path: str, name_mapping: Sequence[tuple[str, str]]) -> None: ...
+    def model_config(self, model_name: str, model_version: int, config_version: int) -> TRITONSERVER_Message:
+        """
+        The configuration of a model; `config_version` is 1 (TRITONSERVER_ServerModelConfig).
+        """
 
-    def unregister_model_repository(self, path: str) -> None: ...
+    def model_index(self, flags: int) -> TRITONSERVER_Message:
+        """
+        The models of the repositories; `flags` are bits of TRITONSERVER_ModelIndexFlag (TRITONSERVER_ServerModelIndex).
+        """
 
-    def load_model(self, name: str) -> None: ...
+    def load_model(self, model_name: str) -> None:
+        """
+        Load a model, or load it again, in explicit mode (TRITONSERVER_ServerLoadModel).
+        """
 
-    def unload_model(self, name: str) -> None: ...
+    def load_model_with_parameters(self, model_name: str, parameters: Sequence[TRITONSERVER_Parameter]) -> None:
+        """
+        Load a model with the configuration of parameter `config` (JSON) and, if given, files of parameters `file:<version>/<name>` (TRITONSERVER_ServerLoadModelWithParameters).
+        """
 
-    def unload_model_and_dependents(self, name: str) -> None: ...
+    def unload_model(self, model_name: str) -> None:
+        """
+        Unload a model, in explicit mode; it goes when its last request is answered (TRITONSERVER_ServerUnloadModel).
+        """
+
+    def unload_model_and_dependents(self, model_name: str) -> None:
+        """
+        The same with the models that only it needs (TRITONSERVER_ServerUnloadModelAndDependents).
+        """
+
+    def metrics(self) -> TRITONSERVER_Metrics:
+        """
+        What the server measures (TRITONSERVER_ServerMetrics). Raises UnavailableError when metrics are off.
+        """
+
+    def infer_async(self, request: TRITONSERVER_InferenceRequest, trace: TRITONSERVER_InferenceTrace | None = None) -> None:
+        """
+        Send a request (TRITONSERVER_ServerInferAsync). It and the trace are Triton's until they are released.
+
+        When this raises, the request is as before and can be sent again, no callback comes, and the trace is gone. Raises UnavailableError for a request in flight and for a trace that was sent before.
+        """
+
+class TRITONSERVER_InferenceRequest:
+    """
+    A request (TRITONSERVER_InferenceRequest): it is filled, sent by TRITONSERVER_Server.infer_async, and sent again when it is completed, which is when the last response and the release have come. While it is in flight, everything that would change it raises UnavailableError, and dropping it is harmless. The memory that its inputs are given by address must stay until then.
+    """
+
+    def __init__(self, server: Server, model_name: str, model_version: int) -> None:
+        """
+        A request for a model; version -1 is the one that the model's policy says (TRITONSERVER_InferenceRequestNew).
+
+        Raises NotFoundError for a model that the server does not serve.
+        """
+
+    @property
+    def id(self) -> str:
+        """
+        A name that comes back with the responses (TRITONSERVER_InferenceRequestId, …SetId).
+        """
+
+    @id.setter
+    def id(self, arg: str, /) -> None: ...
+
+    @property
+    def flags(self) -> int:
+        """
+        Bits of TRITONSERVER_RequestFlag (TRITONSERVER_InferenceRequestFlags, …SetFlags).
+        """
+
+    @flags.setter
+    def flags(self, flags: int, /) -> None: ...
+
+    @property
+    def correlation_id(self) -> int:
+        """
+        The sequence that the request belongs to (TRITONSERVER_InferenceRequestCorrelationId, …SetCorrelationId). Raises when it is a text.
+        """
+
+    @correlation_id.setter
+    def correlation_id(self, correlation_id: int, /) -> None: ...
+
+    @property
+    def correlation_id_string(self) -> str:
+        """
+        The sequence by a text (TRITONSERVER_InferenceRequestCorrelationIdString, …SetCorrelationIdString). Raises when it is a number.
+        """
+
+    @correlation_id_string.setter
+    def correlation_id_string(self, arg: str, /) -> None: ...
+
+    @property
+    def priority(self) -> int:
+        """
+        The priority, 0 for the model's default (TRITONSERVER_InferenceRequestPriority, …SetPriority).
+        """
+
+    @priority.setter
+    def priority(self, priority: int, /) -> None: ...
+
+    @property
+    def priority_uint64(self) -> int:
+        """
+        The priority with 64 bits (TRITONSERVER_InferenceRequestPriorityUInt64, …SetPriorityUInt64, from C API 1.23).
+        """
+
+    @priority_uint64.setter
+    def priority_uint64(self, priority: int, /) -> None: ...
+
+    @property
+    def timeout_microseconds(self) -> int:
+        """
+        How long the request may wait in a queue, 0 for the model's default (TRITONSERVER_InferenceRequestTimeoutMicroseconds, …SetTimeoutMicroseconds).
+        """
+
+    @timeout_microseconds.setter
+    def timeout_microseconds(self, timeout: int, /) -> None: ...
+
+    def add_input(self, name: str, data_type: DataType, shape: Sequence[int]) -> None:
+        """Add an input without data (TRITONSERVER_InferenceRequestAddInput)."""
+
+    def add_raw_input(self, name: str) -> None:
+        """
+        Add the only input, whose type and shape the model knows (TRITONSERVER_InferenceRequestAddRawInput).
+        """
+
+    def remove_input(self, name: str) -> None:
+        """Remove an input (TRITONSERVER_InferenceRequestRemoveInput)."""
+
+    def remove_all_inputs(self) -> None:
+        """Remove the inputs (TRITONSERVER_InferenceRequestRemoveAllInputs)."""
+
+    def append_input_data(self, name: str, address: int, byte_size: int, memory_type: MemoryType, memory_type_id: int) -> None:
+        """
+        Add memory to an input (TRITONSERVER_InferenceRequestAppendInputData). Triton reads it until the request is released: it must stay and be that large.
+        """
+
+    def append_input_data_with_host_policy(self, name: str, address: int, byte_size: int, memory_type: MemoryType, memory_type_id: int, host_policy: str) -> None:
+        """
+        The same for instances with that host policy only (TRITONSERVER_InferenceRequestAppendInputDataWithHostPolicy).
+        """
+
+    def append_input_data_with_buffer_attributes(self, name: str, address: int, buffer_attributes: TRITONSERVER_BufferAttributes) -> None:
+        """
+        The same with the memory's attributes (TRITONSERVER_InferenceRequestAppendInputDataWithBufferAttributes).
+        """
+
+    def remove_all_input_data(self, name: str) -> None:
+        """
+        Remove an input's memory (TRITONSERVER_InferenceRequestRemoveAllInputData).
+        """
+
+    def add_requested_output(self, name: str) -> None:
+        """
+        Ask for this output; without any, all come (TRITONSERVER_InferenceRequestAddRequestedOutput).
+        """
+
+    def remove_requested_output(self, name: str) -> None:
+        """
+        Do not ask for this output (TRITONSERVER_InferenceRequestRemoveRequestedOutput).
+        """
+
+    def remove_all_requested_outputs(self) -> None:
+        """
+        Ask for no output in particular (TRITONSERVER_InferenceRequestRemoveAllRequestedOutputs).
+        """
+
+    def set_string_parameter(self, key: str, value: str) -> None:
+        """
+        Give the model a text (TRITONSERVER_InferenceRequestSetStringParameter, from C API 1.21).
+        """
+
+    def set_int_parameter(self, key: str, value: int) -> None:
+        """
+        Give the model an integer of 64 bits (TRITONSERVER_InferenceRequestSetIntParameter, from C API 1.21). Raises TypeError for a bool and OverflowError beyond 64 bits.
+        """
+
+    def set_bool_parameter(self, key: str, value: bool) -> None:
+        """
+        Give the model a bool (TRITONSERVER_InferenceRequestSetBoolParameter, from C API 1.21).
+        """
+
+    def set_double_parameter(self, key: str, value: float) -> None:
+        """
+        Give the model a float (TRITONSERVER_InferenceRequestSetDoubleParameter, from C API 1.28).
+        """
+
+    def cancel(self) -> None:
+        """
+        Ask Triton to give up on the request, which then ends with a CancelledError or, when it is too late, as usual; nothing happens when it is not in flight (TRITONSERVER_InferenceRequestCancel).
+
+        Raises UnsupportedError before C API 1.25.
+        """
+
+    def is_cancelled(self) -> bool:
+        """
+        Whether it was cancelled since it was sent last (TRITONSERVER_InferenceRequestIsCancelled, from C API 1.25).
+        """
+
+    def set_release_callback(self, request_release_function: triton_inprocess._types.RequestReleaseFunction, request_release_userp: Any) -> None:
+        """
+        Have a function called with (request, flags, user_object) when Triton has done with the request; `flags` are bits of TRITONSERVER_RequestReleaseFlag (TRITONSERVER_InferenceRequestSetReleaseCallback). It runs on one of Triton's threads, and what it raises goes to sys.unraisablehook.
+        """
+
+    def set_response_callback(self, allocator: TRITONSERVER_ResponseAllocator | None, allocator_userp: Any, response_function: triton_inprocess._types.ResponseFunction, response_userp: Any) -> None:
+        """
+        Have a function called with (response or None, flags, user_object) for each response; `flags` are bits of TRITONSERVER_ResponseCompleteFlag (TRITONSERVER_InferenceRequestSetResponseCallback). The outputs lie where `allocator` says, with None in pooled host memory. It runs on one of Triton's threads, and what it raises goes to sys.unraisablehook.
+        """
+
+    def get_next_response(self, future: concurrent.futures.Future[Any] | asyncio.Future[Any]) -> None:
+        """
+        Complete a future with the next response: (response or None, flags). Responses and futures meet in their order; a future that is cancelled gets none.
+
+        Raises InvalidArgumentError when the request has a response callback.
+        """
 
 class InferenceRequest:
     """

@@ -1,8 +1,14 @@
-#include "bindings/server_options.h"
+#include "bindings/capi/server_options.h"
 
 #include <nanobind/intrusive/counter.h>
 #include <nanobind/intrusive/ref.h>
+#include <nanobind/stl/string.h>
 
+#include <string>
+#include <type_traits>
+
+#include "bindings/runtime.h"
+#include "core/c_text.h"
 #include "core/server_options.h"
 #include "runtime/error.h"
 #include "runtime/function_table.h"
@@ -12,11 +18,24 @@ namespace nb = nanobind;
 namespace triton_inprocess {
 namespace {
 
+/// How a method takes what the C API takes: a text as one that is checked.
+template <typename Argument>
+using Taken = std::conditional_t<std::is_same_v<Argument, const char*>, const std::string&, Argument>;
+
+template <typename Argument>
+Argument passed(Taken<Argument> argument) {
+    if constexpr (std::is_same_v<Argument, const char*>) {
+        return c_text(argument, "a text");
+    } else {
+        return argument;
+    }
+}
+
 /// A method for an option function of the C API.
 template <typename... Arguments>
 auto setter(TRITONSERVER_Error* (*FunctionTable::*function)(TRITONSERVER_ServerOptions*, Arguments...)) {
-    return [function](ServerOptions& options, Arguments... arguments) {
-        check((api().*function)(options.get(), arguments...));
+    return [function](ServerOptions& options, Taken<Arguments>... arguments) {
+        check((api().*function)(options.get(), passed<Arguments>(arguments)...));
     };
 }
 
@@ -29,7 +48,14 @@ void register_server_options(nb::module_& module) {
                               nb::intrusive_ptr<ServerOptions>(
                                   [](ServerOptions* options, PyObject* self) noexcept { options->set_self_py(self); }),
                               "The C API's server options (TRITONSERVER_ServerOptions).")
-        .def(nb::init<>())
+        .def(
+            "__init__",
+            [](ServerOptions* self) {
+                ensure_runtime();
+                new (self) ServerOptions();
+            },
+            "The library's defaults, but no retries of failing loads and peer access on, which it leaves to chance "
+            "(TRITONSERVER_ServerOptionsNew).")
         .def("set_server_id", setter(&Table::TRITONSERVER_ServerOptionsSetServerId), "server_id"_a)
         .def("set_model_repository_path", setter(&Table::TRITONSERVER_ServerOptionsSetModelRepositoryPath), "path"_a)
         .def("set_model_control_mode", setter(&Table::TRITONSERVER_ServerOptionsSetModelControlMode), "mode"_a)
@@ -45,6 +71,8 @@ void register_server_options(nb::module_& module) {
              "device"_a, "byte_size"_a)
         .def("set_cuda_virtual_address_size", setter(&Table::TRITONSERVER_ServerOptionsSetCudaVirtualAddressSize),
              "device"_a, "byte_size"_a)
+        .def("set_response_cache_byte_size", setter(&Table::TRITONSERVER_ServerOptionsSetResponseCacheByteSize),
+             "byte_size"_a)
         .def("set_cache_config", setter(&Table::TRITONSERVER_ServerOptionsSetCacheConfig), "name"_a, "config_json"_a)
         .def("set_cache_directory", setter(&Table::TRITONSERVER_ServerOptionsSetCacheDirectory), "path"_a)
         .def("set_min_supported_compute_capability",

@@ -1,0 +1,204 @@
+#include "bindings/capi/server.h"
+
+#include <nanobind/intrusive/counter.h>
+#include <nanobind/intrusive/ref.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/cached_attribute.h"
+#include "bindings/capi/inference_request.h"
+#include "bindings/capi/inference_trace.h"
+#include "bindings/gil.h"
+#include "core/server.h"
+#include "runtime/error.h"
+
+namespace nb = nanobind;
+
+namespace triton_inprocess {
+namespace {
+
+CachedAttribute wait_for_triton_threads("triton_inprocess._quiescence", "wait_for_triton_threads");
+
+/// A method that releases the GIL around the whole call: anything that asks Triton can block.
+template <typename Result, typename... Arguments>
+auto released(Result (Server::*method)(Arguments...) const) {
+    return [method](const Server& server, Arguments... arguments) {
+        const ReleaseGil guard;
+        return (server.*method)(arguments...);
+    };
+}
+
+template <typename Result, typename... Arguments>
+auto released(Result (Server::*method)(Arguments...)) {
+    return [method](Server& server, Arguments... arguments) {
+        const ReleaseGil guard;
+        return (server.*method)(arguments...);
+    };
+}
+
+/// The same for what may unload a model, before which Triton's threads must have come to rest.
+template <typename... Arguments>
+auto unloading(void (Server::*method)(Arguments...)) {
+    return [method](Server& server, Arguments... arguments) {
+        wait_for_triton_threads.get()();
+        const ReleaseGil guard;
+        (server.*method)(arguments...);
+    };
+}
+
+std::pair<std::uint32_t, std::uintptr_t> pair_of(const Server::Properties& properties) {
+    return {properties.flags, reinterpret_cast<std::uintptr_t>(properties.pointer)};
+}
+
+std::vector<const Parameter*> require_parameters(const char* argument, const std::vector<const Parameter*>& given) {
+    for (const Parameter* const parameter : given) {
+        if (parameter == nullptr) {
+            throw nb::type_error(
+                (std::string(argument) + " must be a list of TRITONSERVER_Parameter, not with None in it").c_str());
+        }
+    }
+    return given;
+}
+
+void infer_async(Server& server, nb::handle request_object, const CapiTrace* trace) {
+    CapiRequest& request = nb::cast<CapiRequest&>(request_object);
+    if (&request.block()->server() != server.state().get()) {
+        throw Error(TRITONSERVER_ERROR_INVALID_ARG, "the request was made for another server");
+    }
+    RequestBlock::Submission submission;
+    if (trace != nullptr) {
+        submission.trace = trace->get();
+    }
+    Ref<PythonRequestObserver> observer = request.observe(nb::borrow(request_object));
+    submission.allocator = observer->c_allocator();
+    submission.placement = submission.allocator != nullptr ? observer.get() : nullptr;
+    submission.observer = std::move(observer);
+    const Ref<RequestBlock> block = request.block();
+    drop_deferred();
+    const ReleaseGil released;
+    block->submit(std::move(submission));
+}
+
+void start(Server* server, const ServerOptions& options) {
+    const ReleaseGil guard;
+    new (server) Server(options);
+}
+
+}  // namespace
+
+void register_server(nb::module_& module) {
+    using namespace nb::literals;
+    nb::class_<Server>(module, "Server", nb::intrusive_ptr<Server>([](Server* server, PyObject* self) noexcept {
+                           server->set_self_py(self);
+                       }),
+                       "What TRITONSERVER_Server of capi is in C++.")
+        .def("__init__", &start, "options"_a)
+        .def_prop_ro(
+            "address",
+            [](const Server& server) {
+                const ServerUse use(server.state());
+                return reinterpret_cast<std::uintptr_t>(use.get());
+            },
+            "The address of the C object.")
+        .def_prop_ro(
+            "running", [](const Server& server) { return server.state()->running(); },
+            "Whether it is neither stopped nor of the process that this one was forked from.")
+        .def_prop_ro(
+            "use_count", [](const Server& server) { return server.state()->use_count(); },
+            "Calls, requests and responses that need the C object.")
+        .def(
+            "stop_accepting",
+            [](Server& server) {
+                const ReleaseGil guard;
+                server.state()->stop_accepting();
+            },
+            "Take no request and no model any more.")
+        .def("stop", released(&Server::stop),
+             "Wait until every request is answered and every model is gone (TRITONSERVER_ServerStop), at most for the "
+             "exit "
+             "timeout; then the C object is deleted as soon as that is safe. Stopping again does nothing.\n\n"
+             "Raises InternalError when the exit timeout has passed: the C object is left behind then.")
+        .def("set_exit_timeout", released(&Server::set_exit_timeout), "timeout"_a,
+             "Seconds that `stop` may take (TRITONSERVER_ServerSetExitTimeout, from C API 1.30).")
+        .def(
+            "register_model_repository",
+            [](Server& server, const std::string& path, const std::vector<const Parameter*>& name_mapping) {
+                const auto parameters = require_parameters("name_mapping", name_mapping);
+                const ReleaseGil guard;
+                server.register_model_repository(path, parameters);
+            },
+            "repository_path"_a, "name_mapping"_a,
+            "Add a repository in explicit mode; STRING parameters give folders other names "
+            "(TRITONSERVER_ServerRegisterModelRepository).")
+        .def("unregister_model_repository", unloading(&Server::unregister_model_repository), "repository_path"_a,
+             "Remove a repository (TRITONSERVER_ServerUnregisterModelRepository).")
+        .def("poll_model_repository", unloading(&Server::poll_model_repository),
+             "Look for changes in the repositories, in mode POLL (TRITONSERVER_ServerPollModelRepository).")
+        .def("is_live", released(&Server::is_live), "Whether the server lives (TRITONSERVER_ServerIsLive).")
+        .def("is_ready", released(&Server::is_ready),
+             "Whether the server and, with strict readiness, its models can be used (TRITONSERVER_ServerIsReady).")
+        .def("model_is_ready", released(&Server::model_is_ready), "model_name"_a, "model_version"_a,
+             "Whether a model can be used (TRITONSERVER_ServerModelIsReady).")
+        .def(
+            "model_batch_properties",
+            [](const Server& server, const std::string& name, std::int64_t version) {
+                const ReleaseGil guard;
+                return pair_of(server.model_batch_properties(name, version));
+            },
+            "model_name"_a, "model_version"_a,
+            "Bits of TRITONSERVER_ModelBatchFlag, and an address, 0 for now (TRITONSERVER_ServerModelBatchProperties).")
+        .def(
+            "model_transaction_properties",
+            [](const Server& server, const std::string& name, std::int64_t version) {
+                const ReleaseGil guard;
+                return pair_of(server.model_transaction_properties(name, version));
+            },
+            "model_name"_a, "model_version"_a,
+            "Bits of TRITONSERVER_ModelTxnPropertyFlag, and an address, 0 for now "
+            "(TRITONSERVER_ServerModelTransactionProperties).")
+        .def("metadata", released(&Server::metadata), "Name, version and extensions (TRITONSERVER_ServerMetadata).")
+        .def("model_metadata", released(&Server::model_metadata), "model_name"_a, "model_version"_a,
+             "Versions, inputs and outputs of a model (TRITONSERVER_ServerModelMetadata).")
+        .def("model_statistics", released(&Server::model_statistics), "model_name"_a, "model_version"_a,
+             "Statistics of a model; of all with the empty name (TRITONSERVER_ServerModelStatistics).")
+        .def("model_config", released(&Server::model_config), "model_name"_a, "model_version"_a, "config_version"_a,
+             "The configuration of a model; `config_version` is 1 (TRITONSERVER_ServerModelConfig).")
+        .def("model_index", released(&Server::model_index), "flags"_a,
+             "The models of the repositories; `flags` are bits of TRITONSERVER_ModelIndexFlag "
+             "(TRITONSERVER_ServerModelIndex).")
+        .def("load_model", unloading(&Server::load_model), "model_name"_a,
+             "Load a model, or load it again, in explicit mode (TRITONSERVER_ServerLoadModel).")
+        .def(
+            "load_model_with_parameters",
+            [](Server& server, const std::string& name, const std::vector<const Parameter*>& given) {
+                const auto parameters = require_parameters("parameters", given);
+                wait_for_triton_threads.get()();
+                const ReleaseGil guard;
+                server.load_model_with_parameters(name, parameters);
+            },
+            "model_name"_a, "parameters"_a,
+            "Load a model with the configuration of parameter `config` (JSON) and, if given, files of parameters "
+            "`file:<version>/<name>` (TRITONSERVER_ServerLoadModelWithParameters).")
+        .def("unload_model", unloading(&Server::unload_model), "model_name"_a,
+             "Unload a model, in explicit mode; it goes when its last request is answered "
+             "(TRITONSERVER_ServerUnloadModel).")
+        .def("unload_model_and_dependents", unloading(&Server::unload_model_and_dependents), "model_name"_a,
+             "The same with the models that only it needs (TRITONSERVER_ServerUnloadModelAndDependents).")
+        .def("metrics", released(&Server::metrics),
+             "What the server measures (TRITONSERVER_ServerMetrics). Raises UnavailableError when metrics are off.")
+        .def(
+            "infer_async", &infer_async, "request"_a, "trace"_a.none() = nb::none(),
+            nb::sig(
+                "def infer_async(self, request: TRITONSERVER_InferenceRequest, trace: TRITONSERVER_InferenceTrace | "
+                "None = None) -> None"),
+            "Send a request (TRITONSERVER_ServerInferAsync). It and the trace are Triton's until they are released.\n\n"
+            "When this raises, the request is as before and can be sent again, no callback comes, and the trace is "
+            "gone. Raises UnavailableError for a request in flight and for a trace that was sent before.");
+}
+
+}  // namespace triton_inprocess

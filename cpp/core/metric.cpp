@@ -1,0 +1,50 @@
+#include "core/metric.h"
+
+#include "runtime/error.h"
+#include "runtime/function_table.h"
+
+namespace triton_inprocess {
+
+void Metric::Delete::operator()(TRITONSERVER_Metric* metric) const noexcept {
+    ignore(api().TRITONSERVER_MetricDelete(metric));
+}
+
+Metric::Metric(const MetricFamily& family, const std::vector<const Parameter*>& labels, const MetricArgs* args)
+    : family_(family.shared()) {
+    std::vector<const TRITONSERVER_Parameter*> c_labels;
+    c_labels.reserve(labels.size());
+    for (const Parameter* const label : labels) {
+        c_labels.push_back(label->get());
+    }
+    TRITONSERVER_Metric* metric = nullptr;
+    check(args == nullptr ? api().TRITONSERVER_MetricNew(&metric, family_.get(), c_labels.data(), c_labels.size())
+                          : api().TRITONSERVER_MetricNewWithArgs(&metric, family_.get(), c_labels.data(),
+                                                                 c_labels.size(), args->get()));
+    metric_.reset(metric);
+}
+
+TRITONSERVER_MetricKind Metric::kind() const {
+    TRITONSERVER_MetricKind kind = TRITONSERVER_METRIC_KIND_COUNTER;
+    check(api().TRITONSERVER_GetMetricKind(metric_.get(), &kind));
+    return kind;
+}
+
+double Metric::value() const {
+    double value = 0;
+    check(api().TRITONSERVER_MetricValue(metric_.get(), &value));
+    return value;
+}
+
+void Metric::increment(double value) {
+    check(api().TRITONSERVER_MetricIncrement(metric_.get(), value));
+}
+
+void Metric::set(double value) {
+    check(api().TRITONSERVER_MetricSet(metric_.get(), value));
+}
+
+void Metric::observe(double value) {
+    check(api().TRITONSERVER_MetricObserve(metric_.get(), value));
+}
+
+}  // namespace triton_inprocess

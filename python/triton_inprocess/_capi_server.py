@@ -1,0 +1,99 @@
+"""TRITONSERVER_Server."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+import warnings
+from typing import NoReturn
+
+from . import _native
+from ._capi_server_options import TRITONSERVER_ServerOptions
+from ._lifetime import running_servers
+from ._stopping import UNLOAD_GRACE, unload_all
+from .errors import TritonError, UnavailableError
+
+__all__ = ["TRITONSERVER_Server"]
+
+
+class TRITONSERVER_Server(_native.Server):
+    """A running server (TRITONSERVER_Server).
+
+    It is stopped when it is dropped, at the latest at the end of the interpreter. Its C object is deleted only when
+    that is safe: when the stop succeeded, no request is in flight and no other server runs in the process.
+    """
+
+    def __init__(self, options: TRITONSERVER_ServerOptions) -> None:
+        """Start a server and load its models (TRITONSERVER_ServerNew).
+
+        Raises InternalError or InvalidArgumentError, as the library says, when an option is wrong, or a model does not
+        load and `set_exit_on_error` is on.
+        """
+        if not isinstance(options, TRITONSERVER_ServerOptions):
+            raise TypeError(f"options must be TRITONSERVER_ServerOptions, not {type(options).__name__}")
+        options._complete()
+        self._exit_timeout = options._exit_timeout
+        self._explicit = options._explicit
+        self._life = threading.Lock()
+        super().__init__(options)
+        self._started = True
+        running_servers.add(self)
+
+    def stop(self) -> None:
+        """Stop the server: no request is taken any more, those in flight are waited for (TRITONSERVER_ServerStop).
+
+        Ends when the last request is answered, at the latest after the exit timeout. Stopping again does nothing.
+
+        Raises InternalError when the exit timeout has passed: the server is left behind then until the process ends.
+        Raises UnavailableError inside a callback or a model's function, for which it would have to wait, and for a
+        server that was left behind before.
+        """
+        if _native.in_callback() or _native.executing_model() is not None:
+            raise UnavailableError("a callback or a model's function cannot stop a server: it would wait for itself")
+        self._stop_by(time.monotonic() + max(self._exit_timeout, UNLOAD_GRACE))
+
+    def _stop_by(self, deadline: float) -> None:
+        interruption: BaseException | None = None
+        with self._life:
+            self._started = False
+            running_servers.discard(self)
+            try:
+                if self.running and self._explicit:
+                    self.stop_accepting()
+                    with contextlib.suppress(TritonError):  # whatever stays is for the library's own stop
+                        unload_all(self, deadline)
+            except BaseException as error:  # such as a Ctrl-C: the server is stopped all the same
+                interruption = error
+            super().stop()
+        if interruption is not None:
+            raise interruption
+
+    def set_exit_timeout(self, timeout: int) -> None:
+        """Seconds that `stop` may take (TRITONSERVER_ServerSetExitTimeout, from C API 1.30)."""
+        super().set_exit_timeout(timeout)
+        self._exit_timeout = timeout
+
+    def __reduce__(self) -> NoReturn:
+        """A server is one of a kind."""
+        raise TypeError("a TRITONSERVER_Server cannot be copied or pickled")
+
+    def __del__(self) -> None:
+        """Stop a server that nobody can stop any more."""
+        if not getattr(self, "_started", False):
+            return
+        if _native.in_callback() or _native.executing_model() is not None:
+            # The collector came on a thread that the stop would wait for.
+            threading.Thread(target=self._stop_or_warn, name="triton-inprocess-stop", daemon=True).start()
+        else:
+            self._stop_or_warn()
+
+    def _stop_or_warn(self) -> None:
+        try:
+            self.stop()
+        except TritonError as error:
+            warnings.warn(
+                f"a Triton server could not be stopped ({error}); it is left behind until the process ends",
+                RuntimeWarning,
+                stacklevel=2,
+            )

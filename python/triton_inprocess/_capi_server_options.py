@@ -1,0 +1,56 @@
+"""TRITONSERVER_ServerOptions."""
+
+from __future__ import annotations
+
+from . import _native, runtime
+
+__all__ = ["TRITONSERVER_ServerOptions"]
+
+
+class TRITONSERVER_ServerOptions(_native.ServerOptions):
+    """What a server is to be (TRITONSERVER_ServerOptions); it may be used for several.
+
+    Directories that are not set are those that the loaded runtime brought along, where the library's own defaults are
+    those of Triton's containers.
+    """
+
+    def __init__(self) -> None:
+        """The library's defaults, but no retries of failing loads and peer access on, which it leaves to chance."""
+        super().__init__()
+        self._default_directories = {"backend", "cache", "repo_agent"}
+        self._exit_timeout = 30
+        self._explicit = False
+
+    def set_backend_directory(self, path: str) -> None:
+        """Where the backends are (TRITONSERVER_ServerOptionsSetBackendDirectory)."""
+        super().set_backend_directory(path)
+        self._default_directories.discard("backend")
+
+    def set_cache_directory(self, path: str) -> None:
+        """Where the caches are (TRITONSERVER_ServerOptionsSetCacheDirectory, from C API 1.20)."""
+        super().set_cache_directory(path)
+        self._default_directories.discard("cache")
+
+    def set_repo_agent_directory(self, path: str) -> None:
+        """Where the repository agents are (TRITONSERVER_ServerOptionsSetRepoAgentDirectory)."""
+        super().set_repo_agent_directory(path)
+        self._default_directories.discard("repo_agent")
+
+    def set_exit_timeout(self, seconds: int) -> None:
+        """How long a stop may take (TRITONSERVER_ServerOptionsSetExitTimeout)."""
+        super().set_exit_timeout(seconds)
+        self._exit_timeout = seconds
+
+    def set_model_control_mode(self, mode: _native.ModelControlMode) -> None:
+        """Who decides which models are loaded (TRITONSERVER_ServerOptionsSetModelControlMode)."""
+        super().set_model_control_mode(mode)
+        self._explicit = mode is _native.ModelControlMode.EXPLICIT
+
+    def _complete(self) -> None:
+        loaded = runtime.load()
+        if "backend" in self._default_directories and loaded.backend_directories:
+            self.set_backend_directory(str(loaded.backend_directories[0]))
+        if "cache" in self._default_directories and loaded.cache_directories:
+            self.set_cache_directory(str(loaded.cache_directories[0]))
+        if "repo_agent" in self._default_directories and loaded.repo_agent_directories:
+            self.set_repo_agent_directory(str(loaded.repo_agent_directories[0]))
