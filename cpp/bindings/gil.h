@@ -86,4 +86,13 @@ void enable_deferred_drops() noexcept;
 /// Drops what was deferred; needs the GIL. Cheap when there is nothing.
 void drop_deferred() noexcept;
 
+/// Does so at its end.
+class DropDeferred {
+  public:
+    DropDeferred() = default;
+    ~DropDeferred() { drop_deferred(); }
+    DropDeferred(const DropDeferred&) = delete;
+    DropDeferred& operator=(const DropDeferred&) = delete;
+};
+
 }  // namespace triton_inprocess

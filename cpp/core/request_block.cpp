@@ -193,7 +193,7 @@ void RequestBlock::send(TRITONSERVER_InferenceRequest* request, const Ref<Infere
         trace->submission_failed();
     }
     if (observer) {
-        observer->on_end();
+        observer->on_failure();
     }
     release();
     release();
@@ -229,43 +229,32 @@ void RequestBlock::finish_one() noexcept {
 
 void RequestBlock::on_release(TRITONSERVER_InferenceRequest* request, std::uint32_t flags, void* user) noexcept {
     auto* const block = static_cast<RequestBlock*>(user);
-    const DeferredRelease::ConsumerComes scope;
     const Ref<RequestObserver> observer = block->observer_;
-    const bool rescheduled = (flags & TRITONSERVER_REQUEST_RELEASE_ALL) == 0;  // Triton keeps the request
-    if (!rescheduled) {
+    if ((flags & TRITONSERVER_REQUEST_RELEASE_ALL) != 0) {  // otherwise Triton keeps the request
+        const DeferredRelease::ConsumerComes scope(!observer);
         RequestTable::instance().erase(request);
         block->finish_one();
     }
     if (observer) {
         observer->on_release(flags);
-        if (!rescheduled) {
-            observer->told_one();
-        }
     }
 }
 
 void RequestBlock::on_response(TRITONSERVER_InferenceResponse* response, std::uint32_t flags, void* user) noexcept {
-    const DeferredRelease::ConsumerComes scope;
     auto* const block = static_cast<RequestBlock*>(user);
     const Ref<RequestObserver> observer = block->observer_;
+    const DeferredRelease::ConsumerComes scope(!observer);
     std::unique_ptr<InferenceResponse> taken = InferenceResponse::take(
         response, flags, observer ? InferenceResponse::Labels::read : InferenceResponse::Labels::skip);
-    if (!taken->final) {
-        if (observer) {
-            observer->on_response(std::move(taken), flags);
-        } else {
-            block->queue_->push(std::move(taken));
-        }
-        return;
+    const Ref<ResponseQueue> queue = taken->final ? std::move(block->queue_) : block->queue_;
+    if (taken->final) {
+        // The block first: who receives the final response may send the request again.
+        block->answered_.store(true);
+        block->finish_one();
     }
-    // The block first: who receives the final response may send the request again.
-    const Ref<ResponseQueue> queue = std::move(block->queue_);
-    block->answered_.store(true);
-    block->finish_one();
     if (observer) {
         const Delivering guard(block);
         observer->on_response(std::move(taken), flags);
-        observer->told_one();
     } else {
         queue->push(std::move(taken));
     }

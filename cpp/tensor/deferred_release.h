@@ -9,10 +9,14 @@ class DeferredRelease {
     /// its way. Otherwise somebody is to be asked to fetch it, which costs more.
     class ConsumerComes {
       public:
-        ConsumerComes() noexcept { ++depth(); }
-        ~ConsumerComes() { --depth(); }
+        /// Without effect unless `comes`.
+        explicit ConsumerComes(bool comes = true) noexcept : comes_(comes) { depth() += comes_ ? 1 : 0; }
+        ~ConsumerComes() { depth() -= comes_ ? 1 : 0; }
         ConsumerComes(const ConsumerComes&) = delete;
         ConsumerComes& operator=(const ConsumerComes&) = delete;
+
+      private:
+        bool comes_;
     };
 
     static bool consumer_comes() noexcept { return depth() != 0; }

@@ -35,7 +35,7 @@ class TRITONSERVER_Server(_native.Server):
         options._complete()
         self._exit_timeout = options._exit_timeout
         self._explicit = options._explicit
-        self._life = threading.Lock()
+        self._life = threading.RLock()
         super().__init__(options)
         self._started = True
         running_servers.add(self)

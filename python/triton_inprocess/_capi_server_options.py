@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from . import _native, runtime
+from .errors import UnsupportedError
 
 __all__ = ["TRITONSERVER_ServerOptions"]
 
@@ -48,9 +51,11 @@ class TRITONSERVER_ServerOptions(_native.ServerOptions):
 
     def _complete(self) -> None:
         loaded = runtime.load()
-        if "backend" in self._default_directories and loaded.backend_directories:
-            self.set_backend_directory(str(loaded.backend_directories[0]))
-        if "cache" in self._default_directories and loaded.cache_directories:
-            self.set_cache_directory(str(loaded.cache_directories[0]))
-        if "repo_agent" in self._default_directories and loaded.repo_agent_directories:
-            self.set_repo_agent_directory(str(loaded.repo_agent_directories[0]))
+        for name, setter, directories in (
+            ("backend", self.set_backend_directory, loaded.backend_directories),
+            ("cache", self.set_cache_directory, loaded.cache_directories),
+            ("repo_agent", self.set_repo_agent_directory, loaded.repo_agent_directories),
+        ):
+            if name in self._default_directories and directories:
+                with contextlib.suppress(UnsupportedError):  # which nobody has asked for
+                    setter(str(directories[0]))

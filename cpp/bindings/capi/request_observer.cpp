@@ -79,33 +79,42 @@ PythonRequestObserver::PythonRequestObserver(nb::object request, Callback respon
 
 void PythonRequestObserver::on_response(std::unique_ptr<InferenceResponse> response, std::uint32_t flags) noexcept {
     const CallbackGil gil;
-    if (response_function_ == nullptr) {
-        return;
-    }
+    const bool final = response->final;
     nb::object object;
     try {
         object = make_capi_response(std::move(response));
     } catch (nb::python_error& error) {
         error.restore();
-        report_on_native_thread(response_function_);
-        return;
     } catch (const std::exception& error) {
         PyErr_SetString(PyExc_RuntimeError, error.what());
-        report_on_native_thread(response_function_);
-        return;
     }
-    call_back_and_report(response_function_, std::move(object), flags, nb::handle(response_user_object_));
+    if (object.is_valid()) {
+        call_back_and_report(response_function_, std::move(object), flags, nb::handle(response_user_object_));
+    } else {
+        report_on_native_thread(response_function_);
+    }
+    if (final) {
+        told_one();
+    }
 }
 
 void PythonRequestObserver::on_release(std::uint32_t flags) noexcept {
-    if (release_function_ == nullptr) {
-        return;
-    }
     const CallbackGil gil;
-    call_back_and_report(release_function_, nb::handle(request_), flags, nb::handle(release_user_object_));
+    if (release_function_ != nullptr) {
+        call_back_and_report(release_function_, nb::handle(request_), flags, nb::handle(release_user_object_));
+    }
+    if ((flags & TRITONSERVER_REQUEST_RELEASE_ALL) != 0) {
+        told_one();
+    }
 }
 
-void PythonRequestObserver::on_end() noexcept {
+void PythonRequestObserver::told_one() noexcept {
+    if (to_tell_.fetch_sub(1) == 1) {
+        end();
+    }
+}
+
+void PythonRequestObserver::end() noexcept {
     if (functions_ != nullptr) {
         std::exchange(functions_, nullptr)->end_use();
     }

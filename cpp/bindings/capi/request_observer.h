@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <atomic>
 #include <memory>
 
 #include "bindings/capi/response_allocator.h"
@@ -22,7 +23,7 @@ class PythonRequestObserver final : public RequestObserver, public OutputPlaceme
     /// `allocator`: a TRITONSERVER_ResponseAllocator, or not valid.
     PythonRequestObserver(nanobind::object request, Callback response, Callback release, nanobind::object allocator,
                           nanobind::object allocator_user_object);
-    ~PythonRequestObserver() override { on_end(); }
+    ~PythonRequestObserver() override { end(); }
 
     /// Null without an allocator.
     TRITONSERVER_ResponseAllocator* c_allocator() const noexcept {
@@ -31,7 +32,7 @@ class PythonRequestObserver final : public RequestObserver, public OutputPlaceme
 
     void on_response(std::unique_ptr<InferenceResponse> response, std::uint32_t flags) noexcept override;
     void on_release(std::uint32_t flags) noexcept override;
-    void on_end() noexcept override;
+    void on_failure() noexcept override { end(); }
 
     void start() override;
     Ref<Buffer> allocate(const char* name, std::size_t byte_size, Place wanted) override;
@@ -39,6 +40,11 @@ class PythonRequestObserver final : public RequestObserver, public OutputPlaceme
     void describe(const char* name, TRITONSERVER_BufferAttributes* attributes, Buffer& buffer) override;
 
   private:
+    /// The last response or the release was told.
+    void told_one() noexcept;
+    void end() noexcept;
+
+    std::atomic<int> to_tell_{2};
     PyObject* request_;
     PyObject* response_function_;
     PyObject* response_user_object_;

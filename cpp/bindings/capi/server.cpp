@@ -79,7 +79,7 @@ void infer_async(Server& server, nb::handle request_object, const CapiTrace* tra
     submission.placement = submission.allocator != nullptr ? observer.get() : nullptr;
     submission.observer = std::move(observer);
     const Ref<RequestBlock> block = request.block();
-    drop_deferred();
+    const DropDeferred afterwards;  // what a failure has let go
     const ReleaseGil released;
     block->submit(std::move(submission));
 }
