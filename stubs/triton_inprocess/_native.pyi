@@ -576,7 +576,7 @@ class TRITONSERVER_MetricFamily:
         """
         A family of the given kind (TRITONSERVER_MetricFamilyNew).
 
-        Raises InvalidArgumentError for a name that Prometheus does not allow, or that has another kind or description already.
+        Families of one name, kind and description are one. Raises InvalidArgumentError for a name that Prometheus does not allow, that begins with nv_, which is for Triton's own, or that has another kind or description already.
         """
 
     @property

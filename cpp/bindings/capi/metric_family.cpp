@@ -23,8 +23,10 @@ void register_metric_family(nb::module_& module) {
             },
             "kind"_a, "name"_a, "description"_a,
             "A family of the given kind (TRITONSERVER_MetricFamilyNew).\n\n"
-            "Raises InvalidArgumentError for a name that Prometheus does not allow, or that has another kind or "
-            "description already.")
+            "Families of one name, kind and description are one. Raises InvalidArgumentError for a name that "
+            "Prometheus "
+            "does not allow, that begins with nv_, which is for Triton's own, or that has another kind or description "
+            "already.")
         .def_prop_ro("kind", &MetricFamily::kind,
                      "The kind of its metrics (TRITONSERVER_GetMetricFamilyKind, from C API 1.34).");
 }

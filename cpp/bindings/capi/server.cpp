@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/arguments.h"
 #include "bindings/cached_attribute.h"
 #include "bindings/capi/inference_request.h"
 #include "bindings/capi/inference_trace.h"
@@ -66,7 +67,10 @@ std::vector<const Parameter*> require_parameters(const char* argument, const std
 }
 
 void infer_async(Server& server, nb::handle request_object, const CapiTrace* trace) {
-    CapiRequest& request = nb::cast<CapiRequest&>(request_object);
+    if (!nb::isinstance<CapiRequest>(request_object)) {
+        wrong_type("request", "a TRITONSERVER_InferenceRequest", request_object);
+    }
+    auto& request = nb::cast<CapiRequest&>(request_object);
     if (&request.block()->server() != server.state().get()) {
         throw Error(TRITONSERVER_ERROR_INVALID_ARG, "the request was made for another server");
     }

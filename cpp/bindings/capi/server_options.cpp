@@ -9,6 +9,7 @@
 
 #include "bindings/runtime.h"
 #include "core/c_text.h"
+#include "core/json_depth.h"
 #include "core/server_options.h"
 #include "runtime/error.h"
 #include "runtime/function_table.h"
@@ -37,6 +38,26 @@ auto setter(TRITONSERVER_Error* (*FunctionTable::*function)(TRITONSERVER_ServerO
     return [function](ServerOptions& options, Taken<Arguments>... arguments) {
         check((api().*function)(options.get(), passed<Arguments>(arguments)...));
     };
+}
+
+/// The library ends the process when it cannot start as many threads.
+constexpr unsigned most_threads = 1024;
+
+auto thread_count_setter(TRITONSERVER_Error* (*FunctionTable::*function)(TRITONSERVER_ServerOptions*, unsigned)) {
+    return [function](ServerOptions& options, unsigned count) {
+        if (count > most_threads) {
+            throw Error(TRITONSERVER_ERROR_INVALID_ARG, "the count of threads must be from 0 to " +
+                                                            std::to_string(most_threads) + ", not " +
+                                                            std::to_string(count));
+        }
+        check((api().*function)(options.get(), count));
+    };
+}
+
+void set_cache_config(ServerOptions& options, const std::string& name, const std::string& config_json) {
+    check_json_depth(config_json);
+    check(api().TRITONSERVER_ServerOptionsSetCacheConfig(options.get(), c_text(name, "cache_name"),
+                                                         c_text(config_json, "config_json")));
 }
 
 }  // namespace
@@ -73,17 +94,17 @@ void register_server_options(nb::module_& module) {
              "device"_a, "byte_size"_a)
         .def("set_response_cache_byte_size", setter(&Table::TRITONSERVER_ServerOptionsSetResponseCacheByteSize),
              "byte_size"_a)
-        .def("set_cache_config", setter(&Table::TRITONSERVER_ServerOptionsSetCacheConfig), "name"_a, "config_json"_a)
+        .def("set_cache_config", &set_cache_config, "name"_a, "config_json"_a)
         .def("set_cache_directory", setter(&Table::TRITONSERVER_ServerOptionsSetCacheDirectory), "path"_a)
         .def("set_min_supported_compute_capability",
              setter(&Table::TRITONSERVER_ServerOptionsSetMinSupportedComputeCapability), "capability"_a)
         .def("set_exit_on_error", setter(&Table::TRITONSERVER_ServerOptionsSetExitOnError), "exit"_a)
         .def("set_strict_readiness", setter(&Table::TRITONSERVER_ServerOptionsSetStrictReadiness), "strict"_a)
         .def("set_exit_timeout", setter(&Table::TRITONSERVER_ServerOptionsSetExitTimeout), "seconds"_a)
-        .def("set_buffer_manager_thread_count", setter(&Table::TRITONSERVER_ServerOptionsSetBufferManagerThreadCount),
-             "count"_a)
-        .def("set_model_load_thread_count", setter(&Table::TRITONSERVER_ServerOptionsSetModelLoadThreadCount),
-             "count"_a)
+        .def("set_buffer_manager_thread_count",
+             thread_count_setter(&Table::TRITONSERVER_ServerOptionsSetBufferManagerThreadCount), "count"_a)
+        .def("set_model_load_thread_count",
+             thread_count_setter(&Table::TRITONSERVER_ServerOptionsSetModelLoadThreadCount), "count"_a)
         .def("set_model_load_retry_count", setter(&Table::TRITONSERVER_ServerOptionsSetModelLoadRetryCount), "count"_a)
         .def("set_model_namespacing", setter(&Table::TRITONSERVER_ServerOptionsSetModelNamespacing), "enable"_a)
         .def("set_enable_peer_access", setter(&Table::TRITONSERVER_ServerOptionsSetEnablePeerAccess), "enable"_a)
