@@ -131,7 +131,12 @@ void RequestBlock::submit(Ref<ResponseQueue> queue) {
     }
 }
 
+void RequestBlock::require_cancel() {
+    require_function("TRITONSERVER_InferenceRequestCancel");
+}
+
 void RequestBlock::cancel() {
+    require_cancel();
     const std::scoped_lock guard(mutex_);
     if (in_flight()) {
         check(api().TRITONSERVER_InferenceRequestCancel(request_));

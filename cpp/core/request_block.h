@@ -62,8 +62,12 @@ class RequestBlock final : public RefCounted {
     /// Hands the request to Triton; its responses go to `queue`. When that fails, the request is as before.
     void submit(Ref<ResponseQueue> queue);
 
-    /// Asks Triton to cancel; does nothing when the request is not in flight. Throws UNSUPPORTED before C API 1.25.
+    /// Asks Triton to cancel; does nothing when the request is not in flight. Throws UNSUPPORTED before C API 1.25,
+    /// in flight or not: whether a request is still in flight is a matter of luck.
     void cancel();
+
+    /// Throws what `cancel` throws before C API 1.25.
+    static void require_cancel();
 
     /// Deletes the C request, unless it is in flight: then its completion does.
     void close() noexcept;

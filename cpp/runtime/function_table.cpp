@@ -34,6 +34,7 @@ constexpr std::array<FunctionFact, function_count> facts = {{
 }};
 
 FunctionTable table = {};
+std::array<bool, function_count> absent = {};
 
 // Set once while loading, read by stand-ins afterwards.
 std::string& library_description() {
@@ -70,7 +71,9 @@ Result missing(Function function) noexcept {
 template <typename Pointer>
 Pointer resolve(void* handle, Function function, Pointer stand_in, std::vector<std::string>& missing_names) {
     const FunctionFact& fact = facts[static_cast<std::size_t>(function)];
-    if (void* symbol = dlsym(handle, fact.name)) {
+    void* const symbol = dlsym(handle, fact.name);
+    absent[static_cast<std::size_t>(function)] = symbol == nullptr;
+    if (symbol != nullptr) {
         return reinterpret_cast<Pointer>(symbol);
     }
     if (!fact.returns_error) {
@@ -85,6 +88,14 @@ Pointer resolve(void* handle, Function function, Pointer stand_in, std::vector<s
 
 const FunctionTable& api() noexcept {
     return table;
+}
+
+void require_function(std::string_view function) {
+    for (std::size_t i = 0; i < function_count; ++i) {
+        if (absent[i] && function == facts[i].name) {
+            throw Error(TRITONSERVER_ERROR_UNSUPPORTED, missing_message(facts[i]));
+        }
+    }
 }
 
 namespace detail {

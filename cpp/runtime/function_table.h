@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "abi/types.h"
@@ -16,6 +17,10 @@ struct FunctionTable {
 };
 
 constexpr std::size_t function_count = sizeof(FunctionTable) / sizeof(void (*)());
+
+/// Throws what a call of `function` would give, UNSUPPORTED, when the loaded library lacks it: for a use that may find
+/// nothing to call it for, and whose failure must not hang on that.
+void require_function(std::string_view function);
 
 /// The table that the process uses. Its pointers are valid once `Runtime::load` has succeeded.
 const FunctionTable& api() noexcept;
