@@ -6,6 +6,7 @@ import copy
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,24 @@ def test_a_server_cannot_be_copied(server: ti.Server) -> None:
 def test_a_tensor_needs_a_name(name: str) -> None:
     with pytest.raises(ValueError, match="name of a TensorSpec"):
         ti.TensorSpec(name, np.float32, (1,))
+
+
+@pytest.mark.parametrize("before", ["mkdir", "write_text"])
+def test_a_stop_in_the_midst_of_adding_a_model_is_no_fault_of_the_disk(
+    server: ti.Server, monkeypatch: pytest.MonkeyPatch, before: str
+) -> None:
+    root = server._files.root  # type: ignore[union-attr]
+    original = getattr(Path, before)
+
+    def stop_first(*arguments: Any, **named: Any) -> Any:  # as a signal handler would, on the same thread
+        server.stop()
+        return original(*arguments, **named)
+
+    monkeypatch.setattr(Path, before, stop_first)
+    with pytest.raises(ti.UnavailableError, match="stopped"):
+        add(server, lambda x: x)
+    monkeypatch.undo()
+    assert not root.exists()
 
 
 def test_a_signal_handler_may_stop_the_server_while_a_model_is_added(runtime: ti.runtime.Runtime) -> None:
