@@ -6,13 +6,18 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find cpp python stubs -type f -not -name '*.pyc' -not -name '*.so')
 
-.PHONY: demo test lint format stubs bench wheel clean
+.PHONY: demo test test-runtimes lint format stubs bench wheel clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/python -m triton_inprocess demo
 
 test: $(VENV)/.runtime $(VENV)/.pythons
 	TRITON_INPROCESS_TEST_PYTHONS=$$(cat $(VENV)/.pythons) $(BIN)/python -m pytest $(PYTEST_ARGUMENTS)
+
+# The tests once with each Triton that is supported, or with those of RUNTIMES: versions of nvidia-pytriton, oldest,
+# newest. What is not there is fetched; the newest alone runs with every Python of this machine.
+test-runtimes: $(VENV)/.runtime $(VENV)/.pythons
+	TRITON_INPROCESS_TEST_PYTHONS=$$(cat $(VENV)/.pythons) $(BIN)/python tools/runtimes.py $(RUNTIMES) -- $(PYTEST_ARGUMENTS)
 
 bench: $(VENV)/.runtime
 	$(BIN)/python -m benchmarks $(BENCHMARK_ARGUMENTS)

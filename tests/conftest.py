@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,14 @@ if str(PROJECT) not in sys.path:
 
 StartServer = Callable[..., ti.Server]
 
+CANCEL = "TRITONSERVER_InferenceRequestCancel"  # since C API 1.25
+SET_INT_PARAMETER = "TRITONSERVER_InferenceRequestSetIntParameter"  # since 1.21
+
+# The first runtime tested whose errors name the input that has the wrong data type.
+INPUT_IN_MESSAGES = (1, 25)
+
+needs_cancel = pytest.mark.needs(CANCEL)
+
 
 @pytest.fixture(scope="session")
 def runtime() -> ti.runtime.Runtime:
@@ -32,6 +41,35 @@ def runtime() -> ti.runtime.Runtime:
         from triton_inprocess import _installer
 
         return ti.runtime.load(_installer.install().path)
+
+
+@pytest.fixture(autouse=True)
+def _needed_functions(request: pytest.FixtureRequest) -> None:
+    """Skips a test with the mark `needs(function, ...)` where the runtime lacks one of them."""
+    needed = [str(name) for mark in request.node.iter_markers("needs") for name in mark.args]
+    if needed:
+        runtime = request.getfixturevalue("runtime")
+        lacking = [name for name in needed if name in runtime.missing_functions]
+        if lacking:
+            pytest.skip(f"needs {', '.join(lacking)}, which {c_api(runtime)} lacks")
+
+
+def c_api(runtime: ti.runtime.Runtime) -> str:
+    """The runtime's C API, for people."""
+    return "C API " + ".".join(map(str, runtime.api_version))
+
+
+def lacks(function: str) -> bool:
+    """Whether the loaded runtime is older than a function of the C API."""
+    return function in ti.runtime.load().missing_functions
+
+
+def if_supported(*functions: str) -> AbstractContextManager[object]:
+    """For what needs these functions: with a runtime that lacks one, the error is expected that says so."""
+    lacking = [function for function in functions if lacks(function)]
+    if not lacking:
+        return nullcontext()
+    return pytest.raises(ti.UnsupportedError, match=rf"\b{lacking[0]} is not in .*first C API that has it is 1\.\d+")
 
 
 @pytest.fixture(scope="session")

@@ -211,6 +211,12 @@ def stop_in_time(server: ti.Server, seconds: float = 2.0) -> None:
     assert time.monotonic() - started < seconds, "the stop took too long"
 
 
+def longest_stop(exit_timeout: float) -> float:
+    """The seconds after which a stop gives up: before C API 1.30 a library waits as long again, and cannot be told."""
+    lacking = "TRITONSERVER_ServerSetExitTimeout" in ti.runtime.load().missing_functions
+    return exit_timeout * 2 if lacking else exit_timeout
+
+
 def wait_until(condition: Callable[[], object], seconds: float = 10.0) -> None:
     """Waits until the condition is true, and asserts that it becomes so in time."""
     end = time.monotonic() + seconds

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pytest
-from conftest import StartServer, add_echo, answer, write_identity
+from conftest import StartServer, add_echo, answer, needs_cancel, write_identity
 
 import triton_inprocess as ti
 
@@ -268,6 +268,7 @@ def test_threads_and_a_loop_on_one_model(echo: ti.Model) -> None:
         assert all(thread.result(20) == expected for thread in threads)
 
 
+@needs_cancel
 def test_cancel_ends_with_that_error(start_identity: StartServer, repository: Path) -> None:
     write_identity(repository, parameters={"delay_us": 100_000})
     model = start_identity().model("identity")

@@ -537,6 +537,7 @@ def test_a_request_in_flight_holds_what_it_needs_and_then_lets_go(host: Host) ->
         del request
         for user, count in zip(users, counts, strict=True):
             assert sys.getrefcount(user) > count
+        del user
     for _ in range(2):
         assert completed.acquire(timeout=PATIENCE)
     memory.wait_until_released()
@@ -1297,6 +1298,8 @@ def test_the_life_cycle_in_any_order(host: Host) -> None:
 # -- threads and the end -----------------------------------------------------------------------------------------------
 
 STORM = """
+sys.setswitchinterval(1e-5)
+sent = 0
 server = explicit("fast")
 shared = [filled(server) for _ in range(3)]
 done = threading.Event()
@@ -1313,7 +1316,9 @@ def storm(action):
             errors.append(error)
             done.set()
 def send(i):
+    global sent
     server.infer_async(shared[i % 3])
+    sent += 1
 def change(i):
     request = shared[i % 3]
     request.id = str(i)
@@ -1343,7 +1348,7 @@ memory = Memory()
 threads = [threading.Thread(target=storm, args=(action,)) for action in (send, send, change, call_backs, drop, read, ask)]
 for thread in threads:
     thread.start()
-done.wait(2)
+done.wait(1)
 done.set()
 for thread in threads:
     thread.join(20)
@@ -1352,6 +1357,7 @@ assert not errors, errors
 del shared
 server.stop()
 wait_until(lambda: memory.allocated == memory.released)
+assert sent > 100, sent
 print("done")
 """
 
@@ -1362,16 +1368,15 @@ def test_threads_that_use_one_request_at_once_do_no_harm(identity_backend: Path,
 
 
 def test_a_server_that_is_stopped_amid_requests(identity_backend: Path, repository: Path) -> None:
-    source = STORM.replace("done.wait(2)", "done.wait(0.5); server.stop()")
+    source = STORM.replace("done.wait(1)", "done.wait(0.5); server.stop()")
     result = run_capi_script(source, identity_backend, repository).check(within=30)
     assert result.output == "done\n"
 
 
-@pytest.mark.parametrize("stops", [True, False])
 @pytest.mark.parametrize(
     "way",
     [
-        "request",
+        "a request",
         "several requests",
         "callbacks and an allocator",
         "a future",
@@ -1382,10 +1387,10 @@ def test_a_server_that_is_stopped_amid_requests(identity_backend: Path, reposito
     ],
 )
 def test_the_interpreter_ends_with_requests_in_flight(
-    identity_backend: Path, repository: Path, way: str, stops: bool
+    identity_backend: Path, repository: Path, way: str
 ) -> None:
     ways = {
-        "request": "r = filled(server, 'slow'); server.infer_async(r)",
+        "a request": "r = filled(server, 'slow'); server.infer_async(r)",
         "several requests": """
 rs = [filled(server, 'slow') for _ in range(3)]
 for r in rs: server.infer_async(r)""",
@@ -1415,7 +1420,7 @@ async def main():
     server.infer_async(r)
 asyncio.run(main())""",
     }
-    source = f"server = explicit('slow', 'fast')\n{ways[way]}\n{'server.stop()' if stops else ''}"
+    source = f"server = explicit('slow', 'fast')\n{ways[way]}"
     models: dict[str, Any] = {"slow": {"parameters": {"delay_us": 200_000}}, "fast": {}}
     run_capi_script(source, identity_backend, repository, models, timeout=20).check(within=10)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import StartServer, write_identity
+from conftest import StartServer, needs_cancel, write_identity
 
 import triton_inprocess as ti
 
@@ -207,6 +207,7 @@ def test_kept_responses_do_not_delay_the_stop(
     check(kept, 10, sent)
 
 
+@needs_cancel
 def test_a_stream_can_be_cancelled(start_identity: StartServer, repository: Path, sent: np.ndarray[Any, Any]) -> None:
     write_identity(repository, decoupled=True, parameters={"responses": 1000, "delay_us": 5000})
     model = start_identity().model("identity")
@@ -221,6 +222,7 @@ def test_a_stream_can_be_cancelled(start_identity: StartServer, repository: Path
         next(responses)
 
 
+@needs_cancel
 def test_a_stream_can_be_cancelled_in_an_event_loop(
     start_identity: StartServer, repository: Path, sent: np.ndarray[Any, Any]
 ) -> None:
@@ -241,6 +243,7 @@ def test_a_stream_can_be_cancelled_in_an_event_loop(
     asyncio.run(use())
 
 
+@needs_cancel
 def test_a_cancelled_stream_that_hands_out_errors_ends_with_the_final_flag(
     start_identity: StartServer, repository: Path, sent: np.ndarray[Any, Any]
 ) -> None:

@@ -6,10 +6,12 @@ import copy
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from conftest import SET_INT_PARAMETER, if_supported
 
 import triton_inprocess as ti
 
@@ -91,7 +93,8 @@ def test_values_that_change_their_dict_while_they_are_read(server: ti.Server) ->
     for _ in range(500):
         parameters: dict[str, Any] = {}
         parameters.update(a=Hostile(parameters), b=1)
-        list(model.infer(inputs={"x": X}, parameters=parameters))
+        with if_supported(SET_INT_PARAMETER):
+            list(model.infer(inputs={"x": X}, parameters=parameters))
         inputs: dict[str, Any] = {}
         inputs["x"] = Hostile(inputs)
         list(model.infer(inputs=inputs))
@@ -108,6 +111,24 @@ def test_a_server_cannot_be_copied(server: ti.Server) -> None:
 def test_a_tensor_needs_a_name(name: str) -> None:
     with pytest.raises(ValueError, match="name of a TensorSpec"):
         ti.TensorSpec(name, np.float32, (1,))
+
+
+@pytest.mark.parametrize("before", ["mkdir", "write_text"])
+def test_a_stop_in_the_midst_of_adding_a_model_is_no_fault_of_the_disk(
+    server: ti.Server, monkeypatch: pytest.MonkeyPatch, before: str
+) -> None:
+    root = server._files.root  # type: ignore[union-attr]
+    original = getattr(Path, before)
+
+    def stop_first(*arguments: Any, **named: Any) -> Any:  # as a signal handler would, on the same thread
+        server.stop()
+        return original(*arguments, **named)
+
+    monkeypatch.setattr(Path, before, stop_first)
+    with pytest.raises(ti.UnavailableError, match="stopped"):
+        add(server, lambda x: x)
+    monkeypatch.undo()
+    assert not root.exists()
 
 
 def test_a_signal_handler_may_stop_the_server_while_a_model_is_added(runtime: ti.runtime.Runtime) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import StartServer, add_echo, answer, write_identity
+from conftest import CANCEL, StartServer, add_echo, answer, lacks, needs_cancel, write_identity
 
 import triton_inprocess as ti
 
@@ -224,7 +224,9 @@ def test_the_models_own_error_class_comes_through(server: ti.Server, error: type
     responses = raising(server, error("nothing to see")).infer(inputs={"x": array(1)})
     with pytest.raises(ti.TritonError, match="nothing to see") as caught:
         next(responses)
-    assert type(caught.value) is error
+    # A code that a library does not know yet is as good as none to it.
+    unknown = error is ti.CancelledError and lacks(CANCEL)
+    assert type(caught.value) is (ti.UnknownError if unknown else error)
 
 
 def test_after_an_error_the_model_goes_on(server: ti.Server) -> None:
@@ -303,6 +305,7 @@ def test_properties_of_other_models(start_identity: StartServer, repository: Pat
 # -- cancelling and waiting --------------------------------------------------------------------------------------------
 
 
+@needs_cancel
 def test_a_cancelled_request_ends_with_that(start_identity: StartServer, repository: Path) -> None:
     write_identity(repository, parameters={"delay_us": 100_000})
     responses = start_identity().model("identity").infer(inputs={"INPUT0": array(1)})
@@ -315,6 +318,7 @@ def test_a_cancelled_request_ends_with_that(start_identity: StartServer, reposit
         next(responses)
 
 
+@needs_cancel
 def test_a_request_that_waits_for_its_turn_can_be_cancelled(start_identity: StartServer, repository: Path) -> None:
     write_identity(repository, parameters={"delay_us": 200_000})
     model = start_identity().model("identity")
@@ -327,6 +331,7 @@ def test_a_request_that_waits_for_its_turn_can_be_cancelled(start_identity: Star
         list(second)
 
 
+@needs_cancel
 def test_cancelling_from_other_threads_does_no_harm(echo: ti.Model) -> None:
     stop = threading.Event()
     current: list[ti.ResponseIterator] = [echo.infer(inputs={"x": array(0)})]

@@ -19,13 +19,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import StartServer, answer, write_identity, write_model
+from conftest import (
+    CANCEL,
+    StartServer,
+    answer,
+    if_supported,
+    needs_cancel,
+    write_identity,
+    write_model,
+)
 from helpers_lifetime import (
     FloatArray,
     add,
     ensemble_config,
     finish,
     four,
+    longest_stop,
     run_script,
     start_script,
     stop_in_time,
@@ -263,7 +272,7 @@ other, m = start()
 answer(m)
 other.stop()
 """
-    assert 2.5 < float(run_script(source).check(within=8).output) < 4.3
+    assert 2.5 < float(run_script(source).check(within=8).output) < longest_stop(3) + 1.3
 
 
 def test_stopping_twice_and_before_the_start_does_nothing(server: ti.Server) -> None:
@@ -316,7 +325,8 @@ def test_use_after_the_stop_is_an_error(server: ti.Server) -> None:
     for use in uses:
         with pytest.raises(ti.UnavailableError):
             use()
-    native_request.cancel()  # nothing to cancel
+    with if_supported(CANCEL):
+        native_request.cancel()  # nothing to cancel
     server.stop()
 
 
@@ -401,7 +411,7 @@ began = time.monotonic()
 server.stop()
 print(time.monotonic() - began)
 """
-    assert float(run_script(source).check(within=9).output) < 4.3
+    assert float(run_script(source).check(within=9).output) < longest_stop(3) + 1.3
 
 
 def test_a_function_is_let_go_when_its_model_is_removed(server: ti.Server) -> None:
@@ -1168,6 +1178,7 @@ def test_a_description_can_be_sent_any_number_of_times_at_once(server: ti.Server
 # -- cancellation ------------------------------------------------------------------------------------------------------
 
 
+@needs_cancel
 def test_cancel_before_during_after_and_twice(server: ti.Server, gate: Gate) -> None:
     model = add(server, gate)
     request = _native.InferenceRequest(server._running(), "m", -1)
@@ -1195,6 +1206,7 @@ def test_cancel_before_during_after_and_twice(server: ti.Server, gate: Gate) -> 
     assert (response.outputs["y"].numpy() == four(1) * 2).all()
 
 
+@needs_cancel
 def test_cancel_ten_thousand_times_from_another_thread(server: ti.Server) -> None:
     model = add(server, double, instances=2)
     box: list[ti.ResponseIterator | None] = [None]
@@ -1236,6 +1248,7 @@ def test_cancel_ten_thousand_times_from_another_thread(server: ti.Server) -> Non
     stop_in_time(server)
 
 
+@needs_cancel
 def test_cancel_ends_a_stream(start_identity: StartServer, repository: Path) -> None:
     write_identity(repository, decoupled=True, parameters={"responses": 1000, "delay_us": 10_000})
     server = start_identity()

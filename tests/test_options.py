@@ -16,9 +16,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import StartServer, add_echo, answer, run_python, write_identity
+from conftest import StartServer, add_echo, answer, lacks, run_python, write_identity
 
 import triton_inprocess as ti
+
+SET_CACHE_CONFIG = "TRITONSERVER_ServerOptionsSetCacheConfig"  # since 1.20
+SET_METRICS_CONFIG = "TRITONSERVER_ServerOptionsSetMetricsConfig"  # since 1.22
+SET_MODEL_NAMESPACING = "TRITONSERVER_ServerOptionsSetModelNamespacing"  # since 1.18
+SET_PEER_ACCESS = "TRITONSERVER_ServerOptionsSetEnablePeerAccess"  # since 1.31
+SET_RETRY_COUNT = "TRITONSERVER_ServerOptionsSetModelLoadRetryCount"  # since 1.28
 
 CACHED = "response_cache { enable: true }"
 
@@ -76,7 +82,7 @@ def test_server_id(start_server: StartServer) -> None:
         ({"model_control_mode": ti.ModelControlMode.EXPLICIT}, "model_control_mode", "MODE_EXPLICIT"),
         ({"model_control_mode": ti.ModelControlMode.NONE}, "model_control_mode", "MODE_NONE"),
         ({"model_control_mode": ti.ModelControlMode.POLL}, "model_control_mode", "MODE_POLL"),
-        ({}, "cache_enabled", "0"),
+        pytest.param({}, "cache_enabled", "0", marks=pytest.mark.needs(SET_CACHE_CONFIG)),
     ],
 )
 def test_triton_says_what_it_was_started_with(
@@ -231,6 +237,7 @@ def test_registered_repositories_can_rename(start_identity: StartServer, tmp_pat
     assert server.load("renamed").ready()
 
 
+@pytest.mark.needs(SET_MODEL_NAMESPACING)
 def test_model_namespacing(start_server: StartServer, identity_backend: Path, tmp_path: Path) -> None:
     repositories = [tmp_path / "first", tmp_path / "second"]
     for repository in repositories:
@@ -274,7 +281,7 @@ def test_strict_readiness(start_identity: StartServer, repository: Path) -> None
     assert start_identity(exit_on_error=False, strict_readiness=False).ready()
 
 
-@pytest.mark.parametrize("retries", [0, 2])
+@pytest.mark.parametrize("retries", [0, pytest.param(2, marks=pytest.mark.needs(SET_RETRY_COUNT))])
 def test_model_load_retry_count(start_identity: StartServer, repository: Path, tmp_path: Path, retries: int) -> None:
     write_identity(repository, "bad", parameters={"fail_to_load": 1})
     log = tmp_path / "log"
@@ -555,6 +562,7 @@ def test_metrics_interval() -> None:
     assert values[2000] == 0
 
 
+@pytest.mark.needs(SET_METRICS_CONFIG)
 def test_metrics_configuration() -> None:
     more = """server.add_model(lambda x: x, name="m", inputs={"x": ("FP32", (1,))}, outputs={"y": ("FP32", (1,))})
         print(server.metrics())"""
@@ -573,6 +581,7 @@ def cache_counts(model: ti.Model) -> tuple[int, int]:
 
 
 # Few servers with a cache here: the local one takes a second to end.
+@pytest.mark.needs(SET_CACHE_CONFIG)
 def test_the_local_cache_caches(start_identity: StartServer, repository: Path) -> None:
     write_identity(repository, more=CACHED)
     model = start_identity(cache_config={"local": {"size": 1 << 20}}).model("identity")
@@ -593,6 +602,7 @@ def test_without_a_cache_config_nothing_is_cached(start_identity: StartServer, r
     assert cache_counts(model) == (0, 0)
 
 
+@pytest.mark.needs(SET_CACHE_CONFIG)
 def test_cache_directory(start_server: StartServer, runtime: ti.runtime.Runtime, tmp_path: Path) -> None:
     # Also: settings may be texts and paths may be paths.
     config = {"local": {"size": "1048576"}}
@@ -606,6 +616,7 @@ def test_cache_directory(start_server: StartServer, runtime: ti.runtime.Runtime,
         start_server(cache_config=config, cache_directory=str(tmp_path))
 
 
+@pytest.mark.needs(SET_CACHE_CONFIG)
 def test_a_cache_that_does_not_exist(start_server: StartServer) -> None:
     with pytest.raises(ti.TritonError, match="nowhere"):
         start_server(cache_config={"nowhere": {"size": 1}})
@@ -671,9 +682,29 @@ def test_model_load_device_limits_are_for_gpus(start_server: StartServer) -> Non
     assert start_server(model_load_device_limits=[ti.ModelLoadDeviceLimit(ti.InstanceGroupKind.GPU, 0, 0.5)]).live()
 
 
-@pytest.mark.parametrize("enable", [True, False])
+@pytest.mark.parametrize("enable", [True, pytest.param(False, marks=pytest.mark.needs(SET_PEER_ACCESS))])
 def test_enable_peer_access_does_not_matter_without_gpus(start_server: StartServer, enable: bool) -> None:
     assert start_server(enable_peer_access=enable, gpu_metrics=False).live()
+
+
+@pytest.mark.parametrize(
+    ("function", "options"),
+    [
+        (SET_CACHE_CONFIG, {"cache_config": {"local": {"size": 1 << 20}}}),
+        (SET_METRICS_CONFIG, {"metrics_configuration": {"": {"summary_latencies": "true"}}}),
+        (SET_MODEL_NAMESPACING, {"model_namespacing": True}),
+        (SET_PEER_ACCESS, {"enable_peer_access": False}),
+        (SET_RETRY_COUNT, {"model_load_retry_count": 2}),
+    ],
+)
+def test_an_option_that_the_runtime_lacks_is_refused(
+    start_server: StartServer, function: str, options: dict[str, Any]
+) -> None:
+    if lacks(function):
+        (name,) = options
+        with pytest.raises(ti.UnsupportedError, match=rf"^{name}=.*\b{function} is not in "):
+            start_server(**options)
+    assert start_server().live()
 
 
 # -- the user's Options ------------------------------------------------------------------------------------------------

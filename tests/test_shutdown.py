@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from helpers_lifetime import Result, finish, interpreters, run_script, start_script
+from helpers_lifetime import Result, finish, interpreters, longest_stop, run_script, start_script
 
 USABLE, UNUSABLE = interpreters()
 
@@ -254,7 +254,7 @@ iterator = model.infer(inputs={"x": X})
 started.wait()
 """
     # A second for the start and the looks that the library takes once a second.
-    run_script(source, python).check(within=6.5)
+    run_script(source, python).check(within=longest_stop(4) + 2.5)
 
 
 def test_exit_with_a_blocked_function_where_warnings_are_errors(python: str) -> None:

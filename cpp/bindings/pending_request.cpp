@@ -38,6 +38,8 @@ void PendingRequest::cancel() {
     if (present) {
         const ReleaseGil guard;
         present->cancel();
+    } else {
+        RequestBlock::require_cancel();
     }
 }
 

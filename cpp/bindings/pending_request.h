@@ -29,7 +29,7 @@ class PendingRequest {
     /// The Python object for a response that has come; throws the response's error if that is wanted.
     nanobind::object deliver(std::unique_ptr<InferenceResponse> response);
 
-    /// Asks Triton to cancel the request; nothing happens when it is completed.
+    /// Asks Triton to cancel the request; nothing happens when it is completed. Throws UNSUPPORTED before C API 1.25.
     void cancel();
 
     PyObject* model() const noexcept { return model_.ptr(); }

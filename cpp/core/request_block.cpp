@@ -200,12 +200,15 @@ void RequestBlock::send(TRITONSERVER_InferenceRequest* request, const Ref<Infere
     check(error);
 }
 
+void RequestBlock::require_cancel() {
+    require_function("TRITONSERVER_InferenceRequestCancel");
+}
+
 void RequestBlock::cancel() {
+    require_cancel();
     const std::scoped_lock guard(mutex_);
     if (in_flight()) {
         check(api().TRITONSERVER_InferenceRequestCancel(request_));
-    } else {
-        require("TRITONSERVER_InferenceRequestCancel");
     }
 }
 

@@ -79,13 +79,17 @@ class RequestBlock final : public RefCounted {
     void submit(Ref<ResponseQueue> queue);
     void submit(Submission submission);
 
-    /// Asks Triton to cancel; does nothing when the request is not in flight. Throws UNSUPPORTED before C API 1.25.
+    /// Asks Triton to cancel; does nothing when the request is not in flight. Throws UNSUPPORTED before C API 1.25,
+    /// in flight or not: whether a request is still in flight is a matter of luck.
     void cancel();
     bool is_cancelled();
 
     /// Waits for the release of a request that is answered, which is a matter of microseconds; at most a second, and
     /// not at all on the thread that is delivering the answer.
     void wait_for_release() const noexcept;
+
+    /// Throws what `cancel` throws before C API 1.25.
+    static void require_cancel();
 
     /// Deletes the C request, unless it is in flight: then its completion does.
     void close() noexcept;

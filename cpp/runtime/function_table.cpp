@@ -101,7 +101,7 @@ bool available(const std::string& function) noexcept {
     return index < function_count && present[index];
 }
 
-void require(const char* function) {
+void require_function(const std::string& function) {
     if (!available(function)) {
         throw Error(TRITONSERVER_ERROR_UNSUPPORTED, missing_message(facts.at(index_of(function))));
     }

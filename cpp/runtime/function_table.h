@@ -23,8 +23,9 @@ const FunctionTable& api() noexcept;
 /// Whether the loaded library has the function of that name; false for one that this table does not know.
 bool available(const std::string& function) noexcept;
 
-/// Throws UNSUPPORTED, as the function itself would, when the loaded library lacks it.
-void require(const char* function);
+/// Throws what a call of `function` would give, UNSUPPORTED, when the loaded library lacks it: for a use that may find
+/// nothing to call it for, and whose failure must not hang on that.
+void require_function(const std::string& function);
 
 namespace detail {
 

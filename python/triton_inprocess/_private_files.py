@@ -45,7 +45,8 @@ class PrivateFiles:
     def write_model(self, name: str, version: int, config: str) -> Path:
         """Write a model's configuration and its (empty) version folder; returns the model's folder."""
         folder = self.models / name
-        (folder / str(version)).mkdir(parents=True)
+        folder.mkdir(exist_ok=True)  # but not its parents: they are there, or were removed for good
+        (folder / str(version)).mkdir()
         (folder / "config.pbtxt").write_text(config, encoding="utf-8")
         return folder
 

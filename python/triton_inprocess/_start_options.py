@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -98,18 +99,21 @@ def repositories(options: Options) -> list[Path]:
 def apply(options: Options, native: TRITONSERVER_ServerOptions) -> None:
     """Hand every field to the C API, but for paths, models and the log, which the server decides on."""
     for name, setter in _SETTERS.items():
-        _set(name, getattr(options, name), setter, native)
+        with _supported(options, name):
+            setter(native, getattr(options, name))
     for resource in options.rate_limiter_resources:
         native.add_rate_limiter_resource(resource.name, resource.count, resource.device)
     for device, byte_size in options.cuda_memory_pool_sizes.items():
         native.set_cuda_memory_pool_byte_size(device, byte_size)
-    for cache, settings in options.cache_config.items():
-        native.set_cache_config(cache, json.dumps({key: str(value) for key, value in settings.items()}))
+    with _supported(options, "cache_config"):
+        for cache, settings in options.cache_config.items():
+            native.set_cache_config(cache, json.dumps({key: str(value) for key, value in settings.items()}))
     for limit in options.model_load_device_limits:
         native.set_model_load_device_limit(limit.kind, limit.device, limit.fraction)
     _set_each(options.backend_configuration, native.set_backend_config)
     _set_each(options.host_policies, native.set_host_policy)
-    _set_each(options.metrics_configuration, native.set_metrics_config)
+    with _supported(options, "metrics_configuration"):
+        _set_each(options.metrics_configuration, native.set_metrics_config)
 
 
 def _set_each(mapping: dict[str, dict[str, str]], setter: Callable[[str, str, str], None]) -> None:
@@ -118,13 +122,14 @@ def _set_each(mapping: dict[str, dict[str, str]], setter: Callable[[str, str, st
             setter(name, setting, str(value))
 
 
-def _set(
-    name: str, value: Any, setter: Callable[[TRITONSERVER_ServerOptions, Any], None], native: TRITONSERVER_ServerOptions
-) -> None:
+@contextlib.contextmanager
+def _supported(options: Options, name: str) -> Iterator[None]:
+    """Has an older library, which lacks the function for an option, say which option that is."""
     try:
-        setter(native, value)
+        yield
     except UnsupportedError as error:
         # What an older library cannot be told matters only if it was asked for.
+        value = getattr(options, name)
         if value != getattr(_DEFAULTS, name):
             raise UnsupportedError(f"{name}={value!r}: {error}") from None
 

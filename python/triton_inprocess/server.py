@@ -500,7 +500,11 @@ class Server:
         with self._changing:
             if any(entry["name"] == name for entry in model_index(native)):
                 raise AlreadyExistsError(f"there is a model {name!r} already")
-            self._add(native, model, self._files)
+            try:
+                self._add(native, model, self._files)
+            except OSError:
+                self._running()  # a signal handler may have stopped the server meanwhile, and removed its files
+                raise
         return self.model(name)
 
     def _add(self, native: TRITONSERVER_Server, model: FunctionModel, files: PrivateFiles) -> None:
