@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import collections
 import threading
+from concurrent.futures import InvalidStateError
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -47,9 +48,10 @@ class ResponseFutures:
                 future, answer = self._futures.popleft(), self._answers.popleft()
             if asyncio.isfuture(future):
                 self._set_in_loop(future, answer)
-            elif future.set_running_or_notify_cancel():
+                continue
+            try:
                 future.set_result(answer)
-            else:
+            except InvalidStateError:  # it was cancelled, or completed by somebody else
                 self._put_back(answer)
 
     def _set_in_loop(self, future: asyncio.Future[Any], answer: Answer) -> None:
