@@ -6,6 +6,7 @@ Parameters of every type but INT are left to the tests with the fake library: th
 from __future__ import annotations
 
 import copy
+import ctypes
 import pickle
 import threading
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from helpers_capi_inference import (
     Host,
     Told,
     X,
+    after_triton,
     answer,
     content,
     explicit_options,
@@ -162,8 +164,6 @@ def test_an_output_of_bytes(host: Host, elements: list[bytes]) -> None:
 
 
 def content_of_bytes(response: Any) -> bytes:
-    import ctypes
-
     _, _, _, address, byte_size, *_ = response.output(0)
     return ctypes.string_at(address, byte_size)
 
@@ -260,11 +260,9 @@ def test_the_error_of_a_function_is_of_its_class(server: ti.Server, kind: type[E
     def fail(INPUT0: Any) -> Any:
         raise kind("what went wrong: é")
 
-    server.add_model(
-        fail, name="m", inputs={"INPUT0": (np.float32, (-1,))}, outputs={"OUTPUT0": (np.float32, (-1,))}
-    )
+    server.add_model(fail, name="m", inputs={"INPUT0": (np.float32, (-1,))}, outputs={"OUTPUT0": (np.float32, (-1,))})
     response = answer(server.capi, filled(server.capi, "m"))
-    expected = kind if issubclass(kind, ti.TritonError) else ti.InternalError
+    expected = after_triton(kind)
     with pytest.raises(expected, match="what went wrong: é") as raised:
         response.throw_if_response_error()
     assert type(raised.value) is expected

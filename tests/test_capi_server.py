@@ -640,7 +640,12 @@ def test_a_stop_inside_a_callback_is_refused(server: ti.Server, identity_backend
         memory.release(*arguments)
 
     allocator = capi.TRITONSERVER_ResponseAllocator(alloc, release, attempts)
-    allocator.set_buffer_attributes_function(lambda _a, _n, attributes, _u, _b: (attempts(), attributes)[1])
+
+    def describe(_allocator: Any, _name: str, attributes: Any, *_: Any) -> Any:
+        attempts()
+        return attributes
+
+    allocator.set_buffer_attributes_function(describe)
     request = filled(host, model)
     request.set_response_callback(allocator, None, attempts, None)
     request.set_release_callback(attempts, None)

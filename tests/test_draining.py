@@ -16,7 +16,7 @@ import pytest
 from conftest import CANCEL, StartServer, add_echo, answer, if_supported, lacks, write_identity
 
 import triton_inprocess as ti
-from triton_inprocess import _native
+from triton_inprocess import capi
 
 RESPONSES = 20
 
@@ -204,8 +204,7 @@ def test_cancel_says_whether_the_runtime_can(server: ti.Server) -> None:
             with if_supported(CANCEL):
                 cancel()
 
-    request = _native.InferenceRequest(server._running(), "echo", -1)
-    request.add_input("x", inputs["x"])
+    request = capi.TRITONSERVER_InferenceRequest(server.capi, "echo", -1)
     try_all(request.cancel)  # nothing to cancel: it is told all the same, since elsewhere that is a matter of luck
     iterator = model.infer(inputs=inputs, raise_on_error=False)
     try_all(iterator.cancel)

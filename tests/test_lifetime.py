@@ -42,11 +42,17 @@ from helpers_lifetime import (
 )
 
 import triton_inprocess as ti
-from triton_inprocess import _native
+from triton_inprocess import capi
 
 
 def double(x: FloatArray) -> FloatArray:
     return x * 2
+
+
+def fill(request: capi.TRITONSERVER_InferenceRequest, array: FloatArray, name: str = "x") -> None:
+    """Give a request an input; the array must stay until the request is completed."""
+    request.add_input(name, capi.TRITONSERVER_DataType.FP32, array.shape)
+    request.append_input_data(name, array.ctypes.data, array.nbytes, capi.TRITONSERVER_MemoryType.CPU, 0)
 
 
 class Gate:
@@ -141,12 +147,13 @@ def test_a_request_that_was_refused_does_not_delay_the_stop(server: ti.Server, f
 @pytest.mark.parametrize("filled", [False, True])
 def test_a_request_that_was_never_sent_does_not_delay_the_stop(server: ti.Server, filled: bool) -> None:
     add(server, double)
-    request = _native.InferenceRequest(server._running(), "m", -1)
+    request = capi.TRITONSERVER_InferenceRequest(server.capi, "m", -1)
+    array = four()
     if filled:
-        request.add_input("x", four())
+        fill(request, array)
     stop_in_time(server)
     with pytest.raises(ti.UnavailableError):
-        request.add_input("x", four())
+        fill(request, array)
 
 
 def test_an_idle_server_is_stopped_although_nothing_may_be_waited_for(start_server: StartServer) -> None:
@@ -288,8 +295,9 @@ def test_use_after_the_stop_is_an_error(server: ti.Server) -> None:
     model = add(server, double)
     request = model.create_request(inputs={"x": four()})
     native = server._running()
-    native_request = _native.InferenceRequest(native, "m", -1)
-    native_request.add_input("x", four())
+    native_request = capi.TRITONSERVER_InferenceRequest(native, "m", -1)
+    array = four()
+    fill(native_request, array)
     server.stop()
     uses: list[Callable[[], object]] = [
         lambda: model.infer(inputs={"x": four()}),
@@ -316,11 +324,12 @@ def test_use_after_the_stop_is_an_error(server: ti.Server) -> None:
         lambda: server.unregister_model_repository("/tmp"),
         server.poll_model_repository,
         lambda: native.address,
-        lambda: _native.InferenceRequest(native, "m", -1),
-        lambda: native_request.add_input("x", four()),
+        lambda: capi.TRITONSERVER_InferenceRequest(native, "m", -1),
+        lambda: fill(native_request, array),
         lambda: native_request.remove_input("x"),
-        lambda: native_request.set_field("request_id", "1"),
-        lambda: native_request.submit(model),
+        lambda: setattr(native_request, "id", "1"),
+        lambda: native_request.id,
+        lambda: native.infer_async(native_request),
     ]
     for use in uses:
         with pytest.raises(ti.UnavailableError):
@@ -672,9 +681,11 @@ def keep_request(service: Service) -> None:
 
 
 def keep_native_request(service: Service) -> None:
-    request = _native.InferenceRequest(service.server._running(), "m", -1)
-    request.add_input("x", four())
-    service.kept = [request, request.submit(service.model)]
+    request = capi.TRITONSERVER_InferenceRequest(service.server.capi, "m", -1)
+    array = four()
+    fill(request, array)
+    service.server.capi.infer_async(request)
+    service.kept = [request, array]
 
 
 def keep_owner_of_input(service: Service) -> None:
@@ -1030,142 +1041,6 @@ def test_an_iterator_dropped_half_read_leaks_nothing(
 # -- requests that are sent more than once -----------------------------------------------------------------------------
 
 
-@pytest.fixture
-def native_request(server: ti.Server) -> tuple[_native.InferenceRequest, ti.Model]:
-    model = add(server, double)
-    request = _native.InferenceRequest(server._running(), "m", -1)
-    request.add_input("x", four(1))
-    return request, model
-
-
-def test_a_request_is_sent_again_after_it_completed(
-    native_request: tuple[_native.InferenceRequest, ti.Model],
-) -> None:
-    request, model = native_request
-    for _ in range(2000):
-        (response,) = request.submit(model)
-        assert (response.outputs["y"].numpy() == four(1) * 2).all()
-        assert not request.in_flight
-
-
-def test_a_request_to_a_backend_that_releases_late_is_sent_again(start_identity: StartServer, repository: Path) -> None:
-    write_identity(repository)
-    server = start_identity()
-    model = server.model("identity")
-    request = _native.InferenceRequest(server._running(), "identity", -1)
-    request.add_input("INPUT0", four(1))
-    for _ in range(5000):
-        (response,) = request.submit(model)
-        assert (response.outputs["OUTPUT0"].numpy() == four(1)).all()
-    stop_in_time(server)
-
-
-def test_a_request_is_changed_and_sent_again(native_request: tuple[_native.InferenceRequest, ti.Model]) -> None:
-    request, model = native_request
-    for i in range(100):
-        request.remove_input("x")
-        request.add_input("x", four(i))
-        request.set_field("request_id", str(i))
-        (response,) = request.submit(model)
-        assert (response.outputs["y"].numpy() == four(i) * 2).all()
-        assert response.request_id == str(i)
-
-
-def test_a_changed_request_lets_go_of_its_old_input(native_request: tuple[_native.InferenceRequest, ti.Model]) -> None:
-    request, model = native_request
-    request.remove_input("x")
-    array = four(7)
-    gone = weakref.ref(array)
-    request.add_input("x", array)
-    del array
-    list(request.submit(model))
-    assert gone() is not None
-    request.remove_input("x")
-    request.add_input("x", four(8))
-    list(request.submit(model))
-    assert gone() is None
-
-
-def test_a_request_in_flight_cannot_be_changed(server: ti.Server, gate: Gate) -> None:
-    model = add(server, gate)
-    request = _native.InferenceRequest(server._running(), "m", -1)
-    request.add_input("x", four(1))
-    iterator = request.submit(model)
-    gate.wait()
-    assert request.in_flight
-    for change in (
-        lambda: request.add_input("z", four()),
-        lambda: request.remove_input("x"),
-        lambda: request.set_field("request_id", "1"),
-        lambda: request.set_field("parameters", {"a": 1}),
-        lambda: request.set_field("inputs", {"x": four()}),
-        lambda: request.set_field("priority", 1),
-        lambda: request.set_field("timeout", 1),
-        lambda: request.set_field("flags", 1),
-        lambda: request.set_field("correlation_id", 1),
-        lambda: request.set_field("correlation_id", "a"),
-        lambda: request.set_field("requested_outputs", ["y"]),
-        lambda: request.submit(model),
-    ):
-        with pytest.raises(ti.UnavailableError, match="in flight"):
-            change()
-    gate.opened.set()
-    (response,) = iterator
-    assert (response.outputs["y"].numpy() == four(1) * 2).all()
-    assert not request.in_flight
-    request.set_field("request_id", "1")
-
-
-def test_dropping_every_name_of_a_request_in_flight_is_harmless(server: ti.Server, gate: Gate) -> None:
-    model = add(server, gate)
-    for _ in range(10):
-        request = _native.InferenceRequest(server._running(), "m", -1)
-        request.add_input("x", four(1))
-        other = request
-        request.submit(model)
-        del request, other
-    gc.collect()
-    gate.opened.set()
-    wait_until(lambda: gate.calls == 10)
-    wait_until(lambda: server._running().use_count == 0)
-    stop_in_time(server)
-
-
-def test_a_submission_that_failed_leaves_the_request_usable(server: ti.Server) -> None:
-    model = add(server, double)
-    request = _native.InferenceRequest(server._running(), "m", -1)
-    for _ in range(3):
-        request.add_input("wrong", four())
-        with pytest.raises(ti.InvalidArgumentError, match="wrong"):
-            request.submit(model)
-        assert not request.in_flight
-        request.remove_input("wrong")
-        with pytest.raises(ti.InvalidArgumentError):
-            request.submit(model)
-        request.add_input("x", four(2))
-        (response,) = request.submit(model)
-        assert (response.outputs["y"].numpy() == four(2) * 2).all()
-        request.remove_input("x")
-    assert server._running().use_count == 1
-    del request
-    assert server._running().use_count == 0
-    stop_in_time(server)
-
-
-def test_an_input_that_was_refused_leaves_the_request_usable(
-    native_request: tuple[_native.InferenceRequest, ti.Model],
-) -> None:
-    request, model = native_request
-    with pytest.raises(ti.InvalidArgumentError, match="x"):
-        request.add_input("x", four())
-    with pytest.raises(ti.TritonError, match="nothing"):
-        request.remove_input("nothing")
-    with pytest.raises(TypeError):
-        request.add_input("y", None)
-    (response,) = request.submit(model)
-    assert (response.outputs["y"].numpy() == four(1) * 2).all()
-
-
 def test_a_description_can_be_sent_any_number_of_times_at_once(server: ti.Server) -> None:
     model = add(server, double)
     request = model.create_request(inputs={"x": four(3)})
@@ -1181,14 +1056,10 @@ def test_a_description_can_be_sent_any_number_of_times_at_once(server: ti.Server
 @needs_cancel
 def test_cancel_before_during_after_and_twice(server: ti.Server, gate: Gate) -> None:
     model = add(server, gate)
-    request = _native.InferenceRequest(server._running(), "m", -1)
-    request.add_input("x", four(1))
-    request.cancel()  # before: nothing to cancel
-    running = request.submit(model)
+    running = model.infer(inputs={"x": four(1)})
     gate.wait()
     waiting = model.infer(inputs={"x": four(2)})
     for _ in range(2):
-        request.cancel()
         running.cancel()
         waiting.cancel()
     gate.opened.set()
@@ -1198,12 +1069,9 @@ def test_cancel_before_during_after_and_twice(server: ti.Server, gate: Gate) -> 
     with pytest.raises(ti.CancelledError):
         next(waiting)
     for _ in range(2):
-        request.cancel()
         running.cancel()
         waiting.cancel()
     assert gate.calls == 1
-    (response,) = request.submit(model)  # a cancellation is for one submission
-    assert (response.outputs["y"].numpy() == four(1) * 2).all()
 
 
 @needs_cancel
@@ -1269,9 +1137,12 @@ def test_cancel_ends_a_stream(start_identity: StartServer, repository: Path) -> 
 
 def test_native_objects_that_were_never_made_are_refused() -> None:
     code = """
-for name in ("Server", "ServerOptions", "InferenceRequest", "ResponseIterator", "AsyncResponseIterator", "Tensor",
-             "MemoryBuffer", "InferenceResponse", "PythonFunction", "EventLoopHub"):
-    kind = getattr(ti._native, name)
+import enum
+from triton_inprocess import capi
+kinds = {value for module in (ti._native, capi) for value in vars(module).values() if isinstance(value, type)}
+kinds = {kind for kind in kinds if not issubclass(kind, (enum.Enum, Exception))}
+assert {ti._native.Server, capi.TRITONSERVER_Server, capi.TRITONSERVER_Metric, ti.Tensor} < kinds
+for kind in sorted(kinds, key=repr):
     for make in (kind, lambda kind=kind: object.__new__(kind)):
         try:
             made = make()

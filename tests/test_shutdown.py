@@ -97,10 +97,11 @@ kept.append(asyncio.run(main()))
 
 def test_exit_with_a_request_that_was_never_sent(python: str) -> None:
     source = """
-from triton_inprocess import _native
+from triton_inprocess import capi
 server, model = start()
-request = _native.InferenceRequest(server._native, "m", -1)
-request.add_input("x", X)
+request = capi.TRITONSERVER_InferenceRequest(server.capi, "m", -1)
+request.add_input("x", capi.TRITONSERVER_DataType.FP32, X.shape)
+request.append_input_data("x", X.ctypes.data, X.nbytes, capi.TRITONSERVER_MemoryType.CPU, 0)
 """
     run_script(source, python).check(within=5)
 

@@ -22,7 +22,6 @@
 #include "bindings/event_loop_hub.h"
 #include "bindings/gil.h"
 #include "bindings/infer.h"
-#include "bindings/inference_request.h"
 #include "bindings/inference_response.h"
 #include "bindings/log_pipe.h"
 #include "bindings/memory_buffer.h"
@@ -71,7 +70,6 @@ NB_MODULE(_native, module) {
     ti::register_server_options(module);
     ti::register_server(module);
     ti::register_capi_request(module);
-    ti::register_inference_request(module);
     ti::register_inference_response(module);
     ti::register_event_loop_hub(module);
     ti::register_response_iterator(module);

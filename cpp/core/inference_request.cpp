@@ -116,7 +116,7 @@ void InferenceRequest::add_input(const std::string& name, const Tensor& tensor) 
                                                                      buffer.byte_size(), buffer.memory_type(),
                                                                      buffer.memory_type_id()));
         }
-        block_->keep(name, tensor.buffer());
+        block_->keep(tensor.buffer());
     } catch (...) {
         ignore(api().TRITONSERVER_InferenceRequestRemoveInput(request, c_text(name, "name")));
         throw;
@@ -156,24 +156,15 @@ void InferenceRequest::append_input_data(const std::string& name, const void* da
 }
 
 void InferenceRequest::remove_all_input_data(const std::string& name) {
-    std::vector<Ref<Buffer>> let_go;  // after unlocking
-    const RequestBlock::Locked held = block_->idle();
-    check(api().TRITONSERVER_InferenceRequestRemoveAllInputData(held.get(), c_text(name, "name")));
-    let_go = block_->take(name);
+    check(api().TRITONSERVER_InferenceRequestRemoveAllInputData(block_->idle().get(), c_text(name, "name")));
 }
 
 void InferenceRequest::remove_all_inputs() {
-    std::vector<Ref<Buffer>> let_go;  // after unlocking
-    const RequestBlock::Locked held = block_->idle();
-    check(api().TRITONSERVER_InferenceRequestRemoveAllInputs(held.get()));
-    let_go = block_->take_all();
+    check(api().TRITONSERVER_InferenceRequestRemoveAllInputs(block_->idle().get()));
 }
 
 void InferenceRequest::remove_input(const std::string& name) {
-    std::vector<Ref<Buffer>> let_go;  // after unlocking
-    const RequestBlock::Locked held = block_->idle();
-    check(api().TRITONSERVER_InferenceRequestRemoveInput(held.get(), c_text(name, "name")));
-    let_go = block_->take(name);
+    check(api().TRITONSERVER_InferenceRequestRemoveInput(block_->idle().get(), c_text(name, "name")));
 }
 
 void InferenceRequest::add_requested_output(const std::string& name) {
@@ -188,21 +179,21 @@ void InferenceRequest::remove_all_requested_outputs() {
     check(api().TRITONSERVER_InferenceRequestRemoveAllRequestedOutputs(block_->idle().get()));
 }
 
-void InferenceRequest::set_parameter(const std::string& name, const std::string& value) {
-    check(api().TRITONSERVER_InferenceRequestSetStringParameter(block_->idle().get(), c_text(name, "name"),
+void InferenceRequest::set_parameter(const std::string& key, const std::string& value) {
+    check(api().TRITONSERVER_InferenceRequestSetStringParameter(block_->idle().get(), c_text(key, "key"),
                                                                 c_text(value, "value")));
 }
 
-void InferenceRequest::set_parameter(const std::string& name, std::int64_t value) {
-    check(api().TRITONSERVER_InferenceRequestSetIntParameter(block_->idle().get(), c_text(name, "name"), value));
+void InferenceRequest::set_parameter(const std::string& key, std::int64_t value) {
+    check(api().TRITONSERVER_InferenceRequestSetIntParameter(block_->idle().get(), c_text(key, "key"), value));
 }
 
-void InferenceRequest::set_parameter(const std::string& name, bool value) {
-    check(api().TRITONSERVER_InferenceRequestSetBoolParameter(block_->idle().get(), c_text(name, "name"), value));
+void InferenceRequest::set_parameter(const std::string& key, bool value) {
+    check(api().TRITONSERVER_InferenceRequestSetBoolParameter(block_->idle().get(), c_text(key, "key"), value));
 }
 
-void InferenceRequest::set_parameter(const std::string& name, double value) {
-    check(api().TRITONSERVER_InferenceRequestSetDoubleParameter(block_->idle().get(), c_text(name, "name"), value));
+void InferenceRequest::set_parameter(const std::string& key, double value) {
+    check(api().TRITONSERVER_InferenceRequestSetDoubleParameter(block_->idle().get(), c_text(key, "key"), value));
 }
 
 }  // namespace triton_inprocess

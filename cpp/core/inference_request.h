@@ -58,10 +58,10 @@ class InferenceRequest : public nanobind::intrusive_base {
     void remove_requested_output(const std::string& name);
     void remove_all_requested_outputs();
 
-    void set_parameter(const std::string& name, const std::string& value);
-    void set_parameter(const std::string& name, std::int64_t value);
-    void set_parameter(const std::string& name, bool value);
-    void set_parameter(const std::string& name, double value);
+    void set_parameter(const std::string& key, const std::string& value);
+    void set_parameter(const std::string& key, std::int64_t value);
+    void set_parameter(const std::string& key, bool value);
+    void set_parameter(const std::string& key, double value);
 
     void submit(Ref<ResponseQueue> queue) { block_->submit(std::move(queue)); }
     void submit(RequestBlock::Submission submission) { block_->submit(std::move(submission)); }

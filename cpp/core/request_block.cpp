@@ -79,7 +79,7 @@ void RequestBlock::wait_for_release() const noexcept {
 }
 
 void RequestBlock::close() noexcept {
-    std::vector<Input> inputs;
+    std::vector<Ref<Buffer>> inputs;
     {
         const std::scoped_lock guard(mutex_);
         if (request_ == nullptr || in_flight()) {
@@ -97,39 +97,12 @@ void RequestBlock::close() noexcept {
     }
 }
 
-void RequestBlock::keep(const std::string& input_name, Ref<Buffer> buffer) {
-    inputs_.push_back({input_name, std::move(buffer)});
-}
-
-std::vector<Ref<Buffer>> RequestBlock::take(const std::string& input_name) {
-    std::vector<Ref<Buffer>> taken;
-    std::vector<Input> kept;
-    for (Input& input : inputs_) {
-        if (input.name == input_name) {
-            taken.push_back(std::move(input.buffer));
-        } else {
-            kept.push_back(std::move(input));
-        }
-    }
-    inputs_ = std::move(kept);
-    return taken;
-}
-
-std::vector<Ref<Buffer>> RequestBlock::take_all() {
-    std::vector<Ref<Buffer>> taken;
-    for (Input& input : inputs_) {
-        taken.push_back(std::move(input.buffer));
-    }
-    inputs_.clear();
-    return taken;
-}
-
 Ref<Buffer> RequestBlock::owner_of(const void* address) const noexcept {
     const auto wanted = reinterpret_cast<std::uintptr_t>(address);
-    for (const Input& input : inputs_) {
-        const auto begin = reinterpret_cast<std::uintptr_t>(input.buffer->data());
-        if (wanted >= begin && wanted - begin < input.buffer->byte_size()) {
-            return input.buffer;
+    for (const Ref<Buffer>& input : inputs_) {
+        const auto begin = reinterpret_cast<std::uintptr_t>(input->data());
+        if (wanted >= begin && wanted - begin < input->byte_size()) {
+            return input;
         }
     }
     return nullptr;

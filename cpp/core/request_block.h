@@ -52,11 +52,7 @@ class RequestBlock final : public RefCounted {
     bool in_flight() const noexcept { return outstanding_.load() != 0; }
 
     /// Memory that the request reads and that stays alive with it.
-    void keep(const std::string& input_name, Ref<Buffer> buffer);
-    /// The buffers of an input, which the request does not keep any more: to be let go when the request is unlocked,
-    /// for their owner may be a Python object that uses it.
-    std::vector<Ref<Buffer>> take(const std::string& input_name);
-    std::vector<Ref<Buffer>> take_all();
+    void keep(Ref<Buffer> buffer) { inputs_.push_back(std::move(buffer)); }
 
     /// Whoever will fetch the responses claims the request, and no longer than that.
     void claim() noexcept { claims_.fetch_add(1); }
@@ -98,11 +94,6 @@ class RequestBlock final : public RefCounted {
     static Ref<RequestBlock> find(const TRITONSERVER_InferenceRequest* request) noexcept;
 
   private:
-    struct Input {
-        std::string name;
-        Ref<Buffer> buffer;
-    };
-
     static void on_release(TRITONSERVER_InferenceRequest* request, std::uint32_t flags, void* user) noexcept;
     static void on_response(TRITONSERVER_InferenceResponse* response, std::uint32_t flags, void* user) noexcept;
     Locked locked(std::unique_lock<std::mutex> lock);
@@ -115,7 +106,7 @@ class RequestBlock final : public RefCounted {
     std::mutex mutex_;
     std::optional<ServerUse> server_use_;  ///< For as long as there is a C request.
     TRITONSERVER_InferenceRequest* request_ = nullptr;
-    std::vector<Input> inputs_;
+    std::vector<Ref<Buffer>> inputs_;
     Ref<ResponseQueue> queue_;       ///< Either this …
     Ref<RequestObserver> observer_;  ///< … or this.
     std::atomic<int> outstanding_{0};

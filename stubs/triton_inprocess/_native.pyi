@@ -1173,26 +1173,6 @@ class TRITONSERVER_InferenceRequest:
         Raises InvalidArgumentError when the request has a response callback.
         """
 
-class InferenceRequest:
-    """
-    A request that is filled, sent, and sent again when it is completed (TRITONSERVER_InferenceRequest). While it is in flight, everything that would change it raises UnavailableError.
-    """
-
-    def __init__(self, server: Server, model_name: str, model_version: int) -> None: ...
-
-    def set_field(self, name: object, value: object) -> None: ...
-
-    def add_input(self, name: str, value: object) -> None: ...
-
-    def remove_input(self, name: str) -> None: ...
-
-    def submit(self, model: triton_inprocess.model.Model) -> ResponseIterator: ...
-
-    @property
-    def in_flight(self) -> bool: ...
-
-    def cancel(self) -> None: ...
-
 class InferenceResponse:
     """
     One response of a model. It holds nothing of Triton: it may outlive request and server.

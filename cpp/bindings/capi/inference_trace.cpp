@@ -151,7 +151,7 @@ void register_inference_trace(nb::module_& module) {
         .def(
             "report_activity",
             [](const CapiTrace& self, std::uint64_t timestamp, const std::string& activity_name) {
-                const Ref<InferenceTrace> trace = self.get();
+                const Ref<InferenceTrace>& trace = self.get();
                 const ReleaseGil released;
                 trace->report_activity(timestamp, activity_name);
             },

@@ -1,9 +1,0 @@
-#pragma once
-
-#include <nanobind/nanobind.h>
-
-namespace triton_inprocess {
-
-void register_inference_request(nanobind::module_& module);
-
-}  // namespace triton_inprocess
