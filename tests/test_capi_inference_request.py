@@ -94,11 +94,11 @@ def test_the_id_comes_back_with_the_response(host: Host, text: str) -> None:
     assert answer(host.capi, request).id == text
 
 
-@pytest.mark.parametrize("wrong", [None, 3, b"id", "\udc80"])
+@pytest.mark.parametrize("wrong", [None, 3, b"id"])
 def test_an_id_that_is_no_text_is_a_type_error_that_names_it(host: Host, wrong: Any) -> None:
     request = host.request()
     request.id = "before"
-    with pytest.raises((TypeError, UnicodeEncodeError), match="id"):
+    with pytest.raises(TypeError, match="id"):
         request.id = wrong
     assert request.id == "before"
 

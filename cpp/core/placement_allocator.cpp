@@ -36,7 +36,8 @@ TRITONSERVER_Error* allocate(TRITONSERVER_ResponseAllocator* /*allocator*/, cons
                              std::int64_t* actual_memory_type_id) {
     return guarded([&] {
         Ref<Buffer> block = placement(user).allocate(tensor_name, byte_size, {memory_type, memory_type_id});
-        *buffer = block->data();
+        // Triton releases only what has an address; that of nothing may be anything. The Buffer knows the true one.
+        *buffer = block->data() != nullptr ? block->data() : block.get();
         *actual_memory_type = block->memory_type();
         *actual_memory_type_id = block->memory_type_id();
         *buffer_user = block.detach();
@@ -61,7 +62,12 @@ TRITONSERVER_Error* query(TRITONSERVER_ResponseAllocator* /*allocator*/, void* u
 
 TRITONSERVER_Error* describe(TRITONSERVER_ResponseAllocator* /*allocator*/, const char* tensor_name,
                              TRITONSERVER_BufferAttributes* attributes, void* user, void* buffer_user) {
-    return guarded([&] { placement(user).describe(tensor_name, attributes, *static_cast<Buffer*>(buffer_user)); });
+    auto* const buffer = static_cast<Buffer*>(buffer_user);
+    TRITONSERVER_Error* const error = guarded([&] { placement(user).describe(tensor_name, attributes, *buffer); });
+    if (error != nullptr) {
+        Ref<Buffer>::adopt(buffer);  // which Triton forgets then
+    }
+    return error;
 }
 
 }  // namespace

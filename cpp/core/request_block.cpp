@@ -57,7 +57,6 @@ RequestBlock::Locked RequestBlock::locked(std::unique_lock<std::mutex> lock) {
 }
 
 RequestBlock::Locked RequestBlock::idle() {
-    wait_for_release();
     std::unique_lock<std::mutex> lock(mutex_);
     if (in_flight()) {
         throw Error(TRITONSERVER_ERROR_UNAVAILABLE,
@@ -71,10 +70,10 @@ RequestBlock::Locked RequestBlock::readable() {
 }
 
 void RequestBlock::wait_for_release() const noexcept {
-    constexpr std::chrono::microseconds step(20);
-    constexpr int steps = 50'000;  // a second
-    for (int i = 0; i < steps && in_flight() && answered_.load() && delivering != this; ++i) {
-        std::this_thread::sleep_for(step);
+    using Clock = std::chrono::steady_clock;
+    const auto deadline = Clock::now() + std::chrono::seconds(1);
+    while (in_flight() && answered_.load() && delivering != this && Clock::now() < deadline) {
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
 }
 
@@ -109,6 +108,7 @@ Ref<Buffer> RequestBlock::owner_of(const void* address) const noexcept {
 }
 
 void RequestBlock::submit(Ref<ResponseQueue> queue) {
+    wait_for_release();
     TRITONSERVER_InferenceRequest* request = nullptr;
     {
         const Locked held = idle();
@@ -126,6 +126,7 @@ void RequestBlock::submit(Ref<ResponseQueue> queue) {
 }
 
 void RequestBlock::submit(Submission submission) {
+    wait_for_release();
     TRITONSERVER_InferenceRequest* request = nullptr;
     TRITONSERVER_InferenceTrace* c_trace = nullptr;
     {

@@ -41,8 +41,7 @@ class RequestBlock final : public RefCounted {
         TRITONSERVER_InferenceRequest* request_;
     };
 
-    /// Throws UNAVAILABLE while Triton has the request, and after the server has stopped. What was answered, but not
-    /// released yet, is waited for.
+    /// Throws UNAVAILABLE while Triton has the request, and after the server has stopped.
     Locked idle();
 
     /// The C request, for reading: in flight or not. Throws UNAVAILABLE after the server has stopped.
@@ -71,7 +70,8 @@ class RequestBlock final : public RefCounted {
         Ref<InferenceTrace> trace;                            ///< May be null.
     };
 
-    /// Hands the request to Triton; its responses go to `queue`. When that fails, the request is as before.
+    /// Hands the request to Triton; its responses go to `queue`. When that fails, the request is as before. A request
+    /// that is answered, but not released yet, is waited for.
     void submit(Ref<ResponseQueue> queue);
     void submit(Submission submission);
 
@@ -81,7 +81,7 @@ class RequestBlock final : public RefCounted {
     bool is_cancelled();
 
     /// Waits for the release of a request that is answered, which is a matter of microseconds; at most a second, and
-    /// not at all on the thread that is delivering the answer.
+    /// not at all on the thread that is delivering the answer. Not with the GIL: telling of the answer may need it.
     void wait_for_release() const noexcept;
 
     /// Throws what `cancel` throws before C API 1.25.

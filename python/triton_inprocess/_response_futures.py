@@ -45,28 +45,44 @@ class ResponseFutures:
             with self._lock:
                 if not self._answers or not self._futures:
                     return
-                future, answer = self._futures.popleft(), self._answers.popleft()
-            if asyncio.isfuture(future):
-                self._set_in_loop(future, answer)
-                continue
+                future = self._futures[0]
+                if asyncio.isfuture(future):
+                    if self._match_in_loop(future.get_loop()):
+                        return
+                    continue
+                self._futures.popleft()
+                if not _claim(future):
+                    continue
+                answer = self._answers.popleft()
             try:
                 future.set_result(answer)
-            except InvalidStateError:  # it was cancelled, or completed by somebody else
-                self._put_back(answer)
+            except InvalidStateError:  # somebody else has completed it, which is not his to do
+                with self._lock:
+                    self._answers.appendleft(answer)
 
-    def _set_in_loop(self, future: asyncio.Future[Any], answer: Answer) -> None:
+    def _match_in_loop(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Have a loop's thread, on which alone its futures hold still, serve the first of them; False if it cannot."""
         try:
-            future.get_loop().call_soon_threadsafe(self._set, future, answer)
+            loop.call_soon_threadsafe(self._serve_loop, loop)
         except RuntimeError:  # the loop is closed
-            self._put_back(answer)
+            self._futures.popleft()
+            return False
+        return True
 
-    def _set(self, future: asyncio.Future[Any], answer: Answer) -> None:
-        if not future.done():
-            future.set_result(answer)
-            return
-        self._put_back(answer)
+    def _serve_loop(self, loop: asyncio.AbstractEventLoop) -> None:
+        with self._lock:
+            while self._answers and self._futures:
+                future = self._futures[0]
+                if not asyncio.isfuture(future) or future.get_loop() is not loop:
+                    break
+                self._futures.popleft()
+                if not future.done():
+                    future.set_result(self._answers.popleft())  # which only schedules what waits for it
         self._match()
 
-    def _put_back(self, answer: Answer) -> None:
-        with self._lock:
-            self._answers.appendleft(answer)
+
+def _claim(future: Future[Any]) -> bool:
+    """Whether the future will take a result; it cannot be cancelled any more then."""
+    if future.done():
+        return False
+    return future.running() or future.set_running_or_notify_cancel()

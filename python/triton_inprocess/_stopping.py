@@ -33,9 +33,9 @@ def unload_all(server: _native.Server, deadline: float) -> None:
 
     The library looks only once a second whether the models are gone; without models it does not wait at all.
     """
-    for entry in model_index(server, ModelIndexFlag.READY):
+    for name in _loaded(server):
         with contextlib.suppress(TritonError):  # whatever stays is for the library's own stop
-            server.unload_model(entry["name"])
+            server.unload_model(name)
     while time.monotonic() < deadline:
         if all(map(unloaded, model_index(server))):
             return
@@ -43,3 +43,10 @@ def unload_all(server: _native.Server, deadline: float) -> None:
     # The time is used up: the library need not wait for as long again, if it can be told so.
     with contextlib.suppress(UnsupportedError):
         server.set_exit_timeout(0)
+
+
+def _loaded(server: _native.Server) -> set[str]:
+    statistics = json.loads(server.model_statistics("", -1).serialize_to_json())
+    # The index lacks those whose repository was unregistered.
+    names = {entry["name"] for entry in statistics["model_stats"]}
+    return names | {entry["name"] for entry in model_index(server, ModelIndexFlag.READY)}

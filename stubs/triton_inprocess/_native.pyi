@@ -741,6 +741,8 @@ class TRITONSERVER_InferenceResponse:
     A response (TRITONSERVER_InferenceResponse). It may outlive its request and its server; the memory of its outputs stays for as long as it does.
     """
 
+    def __del__(*args, **kwargs) -> Any: ...
+
     @property
     def model(self) -> tuple[str, int]:
         """
@@ -990,7 +992,7 @@ class Server:
 
     def metrics(self) -> TRITONSERVER_Metrics:
         """
-        What the server measures (TRITONSERVER_ServerMetrics). Raises UnavailableError when metrics are off.
+        What the server measures (TRITONSERVER_ServerMetrics); nothing when metrics are off.
         """
 
     def infer_async(self, request: TRITONSERVER_InferenceRequest, trace: TRITONSERVER_InferenceTrace | None = None) -> None:
@@ -1019,7 +1021,7 @@ class TRITONSERVER_InferenceRequest:
         """
 
     @id.setter
-    def id(self, arg: str, /) -> None: ...
+    def id(self, id: str, /) -> None: ...
 
     @property
     def flags(self) -> int:
@@ -1046,7 +1048,7 @@ class TRITONSERVER_InferenceRequest:
         """
 
     @correlation_id_string.setter
-    def correlation_id_string(self, arg: str, /) -> None: ...
+    def correlation_id_string(self, correlation_id: str, /) -> None: ...
 
     @property
     def priority(self) -> int:

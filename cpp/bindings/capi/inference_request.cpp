@@ -136,7 +136,8 @@ void register_capi_request(nb::module_& module) {
             "A request for a model; version -1 is the one that the model's policy says "
             "(TRITONSERVER_InferenceRequestNew).\n\nRaises NotFoundError for a model that the server does not serve.")
         .def_prop_rw(
-            "id", &Request::id, [](CapiRequest& self, const std::string& id) { settled(self).set_id(id); },
+            "id", &Request::id, [](CapiRequest& self, nb::handle id) { settled(self).set_id(text_argument("id", id)); },
+            nb::for_setter(nb::sig("def id(self, id: str, /) -> None")),
             "A name that comes back with the responses (TRITONSERVER_InferenceRequestId, …SetId).")
         .def_prop_rw(
             "flags", &Request::flags,
@@ -155,7 +156,10 @@ void register_capi_request(nb::module_& module) {
             "Raises when it is a text.")
         .def_prop_rw(
             "correlation_id_string", &Request::correlation_id_string,
-            [](CapiRequest& self, const std::string& id) { settled(self).set_correlation_id(id); },
+            [](CapiRequest& self, nb::handle id) {
+                settled(self).set_correlation_id(text_argument("correlation_id_string", id));
+            },
+            nb::for_setter(nb::sig("def correlation_id_string(self, correlation_id: str, /) -> None")),
             "The sequence by a text (TRITONSERVER_InferenceRequestCorrelationIdString, …SetCorrelationIdString). "
             "Raises "
             "when it is a number.")

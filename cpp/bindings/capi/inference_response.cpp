@@ -93,6 +93,11 @@ std::vector<PyObject*> CapiResponse::held() const {
     return objects;
 }
 
+void CapiResponse::let_go() noexcept {
+    // Emptied first: a release function may look at the response.
+    const std::vector<InferenceResponse::Output> gone = std::exchange(response_->outputs, {});
+}
+
 nb::object make_capi_response(std::unique_ptr<InferenceResponse> response) {
     return response->empty ? nb::none() : nb::cast(CapiResponse(std::move(response)));
 }
@@ -100,7 +105,7 @@ nb::object make_capi_response(std::unique_ptr<InferenceResponse> response) {
 void register_capi_response(nb::module_& module) {
     using namespace nb::literals;
     nb::class_<CapiResponse>(
-        module, "TRITONSERVER_InferenceResponse", nb::type_slots(garbage_collection_slots<CapiResponse>()),
+        module, "TRITONSERVER_InferenceResponse", nb::type_slots(finalized_garbage_collection_slots<CapiResponse>()),
         "A response (TRITONSERVER_InferenceResponse). It may outlive its request and its server; the memory of its "
         "outputs stays for as long as it does.")
         .def_prop_ro(

@@ -18,7 +18,7 @@ class CapiResponse {
     const InferenceResponse& get() const noexcept { return *response_; }
 
     std::vector<PyObject*> held() const;
-    void let_go() noexcept { response_->outputs.clear(); }
+    void let_go() noexcept;
 
   private:
     std::unique_ptr<InferenceResponse> response_;

@@ -80,6 +80,9 @@ PythonRequestObserver::PythonRequestObserver(nb::object request, Callback respon
 void PythonRequestObserver::on_response(std::unique_ptr<InferenceResponse> response, std::uint32_t flags) noexcept {
     const CallbackGil gil;
     const bool final = response->final;
+    if (start_error_ && !response->error) {
+        response->error = start_error_;
+    }
     nb::object object;
     try {
         object = make_capi_response(std::move(response));
@@ -128,10 +131,17 @@ void PythonRequestObserver::end() noexcept {
 
 void PythonRequestObserver::start() {
     const CallbackGil gil;
-    require_result(call_back(functions_->start(), nb::handle(allocator_), nb::handle(allocator_user_object_)));
+    start_error_.reset();
+    if (!call_back(functions_->start(), nb::handle(allocator_), nb::handle(allocator_user_object_)).is_valid()) {
+        start_error_ = take_function_error();
+        throw Error(*start_error_);
+    }
 }
 
 Ref<Buffer> PythonRequestObserver::allocate(const char* name, std::size_t byte_size, Place wanted) {
+    if (start_error_) {
+        throw Error(*start_error_);
+    }
     const CallbackGil gil;
     const nb::object result =
         require_result(call_back(functions_->alloc(), nb::handle(allocator_), name, byte_size, wanted.first,

@@ -5,10 +5,12 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 
 #include "bindings/capi/response_allocator.h"
 #include "core/output_placement.h"
 #include "core/request_observer.h"
+#include "runtime/error.h"
 
 namespace triton_inprocess {
 
@@ -53,6 +55,7 @@ class PythonRequestObserver final : public RequestObserver, public OutputPlaceme
     PyObject* allocator_;
     PyObject* allocator_user_object_;
     PythonAllocator* functions_;
+    std::optional<Error> start_error_;  ///< Which Triton would only log.
 };
 
 }  // namespace triton_inprocess

@@ -194,7 +194,7 @@ void register_server(nb::module_& module) {
         .def("unload_model_and_dependents", unloading(&Server::unload_model_and_dependents), "model_name"_a,
              "The same with the models that only it needs (TRITONSERVER_ServerUnloadModelAndDependents).")
         .def("metrics", released(&Server::metrics),
-             "What the server measures (TRITONSERVER_ServerMetrics). Raises UnavailableError when metrics are off.")
+             "What the server measures (TRITONSERVER_ServerMetrics); nothing when metrics are off.")
         .def(
             "infer_async", &infer_async, "request"_a, "trace"_a.none() = nb::none(),
             nb::sig(
