@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <new>
 
 #include "registry.h"
 
@@ -15,7 +14,7 @@ class Live {
     Live(const Live&) = delete;
     Live& operator=(const Live&) = delete;
 
-    static void* operator new(std::size_t size) { return ::operator new(size); }
+    static void* operator new(std::size_t size) { return Registry::allocate(size); }
     static void operator delete(void* memory) noexcept { Registry::instance().bury(memory); }
 
   protected:

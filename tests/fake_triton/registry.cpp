@@ -58,6 +58,10 @@ std::size_t Registry::count(const std::string& type) {
     return count;
 }
 
+void* Registry::allocate(std::size_t size) {
+    return ::operator new(size);
+}
+
 void Registry::bury(void* memory) noexcept {
     Shard& target = shard(memory);
     const std::scoped_lock guard(target.mutex);

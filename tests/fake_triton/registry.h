@@ -22,6 +22,8 @@ class Registry {
 
     std::size_t count(const std::string& type);
 
+    /// Not inlined: the compiler would complain of an operator new that is and an operator delete that is not.
+    [[gnu::noinline]] static void* allocate(std::size_t size);
     /// Takes a dead object's memory. It is given back late, so that its address tells for long that it is dead.
     void bury(void* memory) noexcept;
 
