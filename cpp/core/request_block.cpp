@@ -103,9 +103,12 @@ Ref<Buffer> RequestBlock::owner_of(const void* address) const noexcept {
 
 void RequestBlock::submit(Ref<ResponseQueue> queue) {
     TRITONSERVER_InferenceRequest* request = nullptr;
+    // The request's own use ends when it is completed, which can be before the submission returns.
+    std::optional<ServerUse> submitting;
     {
         const Idle held = idle();
         request = held.get();
+        submitting.emplace(server_);
         check(api().TRITONSERVER_InferenceRequestSetReleaseCallback(request, on_release, this));
         check(api().TRITONSERVER_InferenceRequestSetResponseCallback(request, ResponseAllocator::get(), nullptr,
                                                                      on_response, this));

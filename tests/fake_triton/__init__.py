@@ -63,6 +63,7 @@ class FakeTriton:
             ),
             "fail_enqueueing": (None, [ctypes.c_uint64]),
             "delay": (None, [ctypes.c_uint32]),
+            "linger": (None, [ctypes.c_uint32]),
             "order": (None, [ctypes.c_int32]),
             "respond_on_own_threads": (None, [ctypes.c_bool]),
             "drop": (None, [ctypes.c_uint32]),
@@ -90,6 +91,9 @@ class FakeTriton:
 
     def delay(self, milliseconds: int) -> None:
         self._library.fake_triton_delay(milliseconds)
+
+    def linger(self, milliseconds: int) -> None:
+        self._library.fake_triton_linger(milliseconds)
 
     def order(self, order: Order) -> None:
         self._library.fake_triton_order(order)

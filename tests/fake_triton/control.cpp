@@ -25,6 +25,10 @@ void fake_triton_delay(std::uint32_t milliseconds) {
     DeliverySettings::instance().delay_milliseconds = milliseconds;
 }
 
+void fake_triton_linger(std::uint32_t milliseconds) {
+    DeliverySettings::instance().linger_milliseconds = milliseconds;
+}
+
 void fake_triton_order(std::int32_t order) {
     DeliverySettings::instance().order = order;
 }

@@ -21,6 +21,9 @@ FAKE_TRITON_CONTROL void fake_triton_fail_enqueueing(std::uint64_t count);
 /// Has every request submitted from now on wait for that long before it is executed. A cancelled one waits no longer.
 FAKE_TRITON_CONTROL void fake_triton_delay(std::uint32_t milliseconds);
 
+/// Has each submission that succeeds return that much later than the request can be executed.
+FAKE_TRITON_CONTROL void fake_triton_linger(std::uint32_t milliseconds);
+
 /// In which order a request's callbacks come.
 enum FakeTritonOrder {
     FAKE_TRITON_RESPONSE_FIRST = 0,  ///< The final response, then the release; both on one thread.

@@ -13,12 +13,18 @@ DeliverySettings& DeliverySettings::instance() {
 }
 
 Delivery DeliverySettings::current() const noexcept {
-    return {delay_milliseconds.load(relaxed), order.load(relaxed),      drop.load(relaxed),
-            on_own_threads.load(relaxed),     reschedule.load(relaxed), child_traces_last.load(relaxed)};
+    return {delay_milliseconds.load(relaxed),
+            linger_milliseconds.load(relaxed),
+            order.load(relaxed),
+            drop.load(relaxed),
+            on_own_threads.load(relaxed),
+            reschedule.load(relaxed),
+            child_traces_last.load(relaxed)};
 }
 
 void DeliverySettings::reset() noexcept {
     delay_milliseconds.store(0, relaxed);
+    linger_milliseconds.store(0, relaxed);
     order.store(FAKE_TRITON_RESPONSE_FIRST, relaxed);
     drop.store(0, relaxed);
     on_own_threads.store(false, relaxed);

@@ -11,6 +11,7 @@ namespace fake_triton {
 /// What holds for one request: taken when it is submitted.
 struct Delivery {
     std::uint32_t delay_milliseconds = 0;
+    std::uint32_t linger_milliseconds = 0;
     std::int32_t order = FAKE_TRITON_RESPONSE_FIRST;
     std::uint32_t drop = 0;
     bool on_own_threads = false;
@@ -29,6 +30,7 @@ struct DeliverySettings {
     bool take_enqueueing_failure() noexcept;
 
     std::atomic<std::uint32_t> delay_milliseconds{0};
+    std::atomic<std::uint32_t> linger_milliseconds{0};
     std::atomic<std::int32_t> order{FAKE_TRITON_RESPONSE_FIRST};
     std::atomic<std::uint32_t> drop{0};
     std::atomic<bool> on_own_threads{false};

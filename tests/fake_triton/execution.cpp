@@ -53,12 +53,15 @@ TRITONSERVER_Error* Execution::submit(TRITONSERVER_Server& server, TRITONSERVER_
     request.in_flight.store(true);
     ++live(request.allocator).uses;
     auto execution = std::make_shared<Execution>(request, trace);
+    const Delivery delivery = execution->delivery_;
     if (request.model.behaviour.cached) {
         execution->run();
     } else {
-        const std::chrono::milliseconds delay(execution->delivery_.delay_milliseconds);
+        const std::chrono::milliseconds delay(delivery.delay_milliseconds);
         server.workers.post(&request, delay, [execution] { execution->run(); });
     }
+    // From here on the request may be gone.
+    std::this_thread::sleep_for(std::chrono::milliseconds(delivery.linger_milliseconds));
     return nullptr;
 }
 
@@ -239,7 +242,12 @@ namespace implementation {
 TRITONSERVER_Error* TRITONSERVER_ServerInferAsync(TRITONSERVER_Server* server,
                                                   TRITONSERVER_InferenceRequest* inference_request,
                                                   TRITONSERVER_InferenceTrace* trace) {
-    return Execution::submit(live(server), own(inference_request), trace == nullptr ? nullptr : &live(trace));
+    TRITONSERVER_Server& target = live(server);
+    ++target.calls;
+    TRITONSERVER_Error* const error =
+        Execution::submit(target, own(inference_request), trace == nullptr ? nullptr : &live(trace));
+    --target.calls;
+    return error;
 }
 
 }  // namespace implementation

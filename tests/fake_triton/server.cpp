@@ -41,6 +41,9 @@ TRITONSERVER_Server::~TRITONSERVER_Server() {
         breach(describe(this, type_name) + " is deleted before " + std::to_string(users_) +
                " of its requests and responses");
     }
+    if (calls.load() != 0) {
+        breach(describe(this, type_name) + " is deleted during a call of TRITONSERVER_ServerInferAsync");
+    }
     if (!Running::instance().servers.empty()) {
         breach(describe(this, type_name) + " is deleted while another server runs");
     }

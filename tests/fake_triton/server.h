@@ -1,6 +1,7 @@
 // A server: its models, its threads, and what still needs it.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -37,6 +38,9 @@ struct TRITONSERVER_Server : fake_triton::Live<TRITONSERVER_Server> {
     /// A request or response that lives needs its server.
     void add_user();
     void remove_user();
+
+    /// Calls that are being executed: the server may not go meanwhile.
+    std::atomic<std::int64_t> calls{0};
 
     const std::string id;
     const TRITONSERVER_ModelControlMode control_mode;

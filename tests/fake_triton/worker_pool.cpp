@@ -23,20 +23,17 @@ WorkerPool::~WorkerPool() {
 }
 
 void WorkerPool::post(const void* owner, std::chrono::milliseconds delay, std::function<void()> task) {
-    {
-        const std::scoped_lock guard(mutex_);
-        tasks_.push_back({owner, Clock::now() + delay, std::move(task)});
-    }
+    const std::scoped_lock guard(mutex_);
+    tasks_.push_back({owner, Clock::now() + delay, std::move(task)});
+    // Under the lock: the task may end whatever keeps this pool.
     changed_.notify_one();
 }
 
 void WorkerPool::hurry(const void* owner) {
-    {
-        const std::scoped_lock guard(mutex_);
-        for (Task& task : tasks_) {
-            if (task.owner == owner) {
-                task.due = {};
-            }
+    const std::scoped_lock guard(mutex_);
+    for (Task& task : tasks_) {
+        if (task.owner == owner) {
+            task.due = {};
         }
     }
     changed_.notify_all();

@@ -315,6 +315,24 @@ TEST_F(RequestBlockTest, OutputsOutliveTheServer) {
     EXPECT_EQ(values_of(response->outputs.at(0).tensor), (Values{1, 2, 3}));
 }
 
+TEST_F(RequestBlockTest, TheServerStaysWhileASubmissionReturns) {
+    for (const Use use : {Use::once, Use::reusable}) {
+        fake().reset();
+        server->stop();
+        server = start_server();
+        fake().linger(300);
+        auto request = make_request(*server, "identity", use);
+        const Ref<ResponseQueue> queue = make_ref<ResponseQueue>();
+        std::thread submitter([&] { submit(*request, queue); });
+        EXPECT_TRUE(receive(queue));
+        server->stop();  // the request is completed, but its submission has not returned
+        EXPECT_EQ(fake().live("Server"), 1U);
+        submitter.join();
+        request.reset();
+        EXPECT_EQ(ServerRegistry::instance().delete_stopped(), 0U);
+    }
+}
+
 // Each in a process of its own: it leaves a server behind, so that none is deleted there any more.
 class RequestBlockDeathTest : public RuntimeTest {
   protected:

@@ -124,6 +124,22 @@ TEST_F(OwnershipDeathTest, ServerDeletedBeforeItsRequests) {
         "Server .* is deleted before 1 of its requests and responses");
 }
 
+TEST_F(OwnershipDeathTest, ServerDeletedDuringACall) {
+    EXPECT_BREACH(
+        {
+            CServer server;
+            CInference inference(server.get(), "identity");
+            fake().linger(10'000);
+            std::thread submitter([&] { inference.submit(); });
+            inference.wait();
+            inference.delete_responses();
+            ignore(api().TRITONSERVER_InferenceRequestDelete(inference.request));
+            ignore(api().TRITONSERVER_ServerDelete(server.detach()));
+            submitter.join();
+        },
+        "Server .* is deleted during a call of TRITONSERVER_ServerInferAsync");
+}
+
 TEST_F(OwnershipDeathTest, ServerDeletedWhileAnotherRuns) {
     EXPECT_BREACH(
         {

@@ -25,6 +25,7 @@ FakeTriton resolve() {
     set(result.fail, "fake_triton_fail");
     set(result.fail_enqueueing, "fake_triton_fail_enqueueing");
     set(result.delay, "fake_triton_delay");
+    set(result.linger, "fake_triton_linger");
     set(result.order, "fake_triton_order");
     set(result.respond_on_own_threads, "fake_triton_respond_on_own_threads");
     set(result.drop, "fake_triton_drop");

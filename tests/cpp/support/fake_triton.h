@@ -19,6 +19,7 @@ struct FakeTriton {
     decltype(&fake_triton_fail) fail;
     decltype(&fake_triton_fail_enqueueing) fail_enqueueing;
     decltype(&fake_triton_delay) delay;
+    decltype(&fake_triton_linger) linger;
     decltype(&fake_triton_order) order;
     decltype(&fake_triton_respond_on_own_threads) respond_on_own_threads;
     decltype(&fake_triton_drop) drop;
