@@ -42,9 +42,11 @@ def answer(model, **fields):
 
 def eventually(condition):
     deadline = time.monotonic() + 10
-    while not condition() and time.monotonic() < deadline:
+    while time.monotonic() < deadline:
+        if condition():
+            return True
         time.sleep(0.001)
-    return condition()
+    return False
 
 
 def nothing_lives():

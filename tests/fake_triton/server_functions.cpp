@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "api_version.h"
 #include "error.h"
 #include "implementation.h"
 #include "message.h"
@@ -21,9 +22,13 @@ TRITONSERVER_Error* give(TRITONSERVER_Message** target, std::string json) {
 
 /// The real library would go on with whatever lies in memory there: a failing model may be retried for ever.
 void require_initialised(const TRITONSERVER_ServerOptions& options) {
-    if (!options.model_load_retry_count || !options.peer_access) {
+    // A library has nothing uninitialised that it has no setter for.
+    const std::uint32_t minor = ApiVersion::current().minor;
+    const bool lacks_retry_count = minor >= 28 && !options.model_load_retry_count;
+    const bool lacks_peer_access = minor >= 31 && !options.peer_access;
+    if (lacks_retry_count || lacks_peer_access) {
         std::fprintf(stderr, "fake_triton: uninitialised server option: %s\n",
-                     options.model_load_retry_count ? "peer access" : "model load retry count");
+                     lacks_retry_count ? "model load retry count" : "peer access");
         std::abort();
     }
 }
