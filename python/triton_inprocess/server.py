@@ -267,15 +267,22 @@ class Server:
             server = _native.Server(native)
             if not self.options.exit_on_error:
                 return server
-            failures = self._start_failures(server)
+            try:
+                failures = self._start_failures(server)
+            except BaseException:  # nobody but this function knows of the server
+                self._abandon(server)
+                raise
             if not failures:
                 return server
-            wait_for_triton_threads()
-            with contextlib.suppress(UnavailableError):  # where the library failed before it came to the models
-                self._unload_all(server, time.monotonic() + max(self.options.exit_timeout, _UNLOAD_GRACE))
-            server.stop()
+            self._abandon(server)
         reasons = failures if log is None or not log.exists() else [*failures, log.read_text(errors="replace").strip()]
         raise InternalError("the server did not start: " + "\n".join(reasons))
+
+    def _abandon(self, server: _native.Server) -> None:
+        wait_for_triton_threads()
+        with contextlib.suppress(UnavailableError):  # where the library failed before it came to the models
+            self._unload_all(server, time.monotonic() + max(self.options.exit_timeout, _UNLOAD_GRACE))
+        server.stop()
 
     def _start_failures(self, server: _native.Server) -> list[str]:
         try:
