@@ -348,11 +348,15 @@ class Server:
         # The library looks only once a second whether the models are gone; without models it does not wait at all.
         if not self._explicit():
             return
+        staying = set()
         for entry in _index(native, _INDEX_READY):
-            with contextlib.suppress(TritonError):  # whatever stays is for the library's own stop
+            try:
                 native.unload_model(entry["name"])
+            except TritonError:  # it is for the library's own stop, and not waited for here
+                staying.add(entry["name"])
         while time.monotonic() < deadline:
-            if all(entry.get("state", "UNAVAILABLE") == "UNAVAILABLE" for entry in _index(native, 0)):
+            loaded = {entry["name"] for entry in _index(native, 0) if entry.get("state", "UNAVAILABLE") != "UNAVAILABLE"}
+            if loaded <= staying:
                 return
             time.sleep(_UNLOAD_POLL)
         # The time is used up: the library need not wait for as long again, if it can be told so.

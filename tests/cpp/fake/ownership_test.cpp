@@ -1,5 +1,6 @@
 // The fake ends a process that breaks a rule of ownership, and says which one.
 #include <csignal>
+#include <thread>
 
 #include "support/c_inference.h"
 #include "support/fake_triton.h"
@@ -131,7 +132,7 @@ TEST_F(OwnershipDeathTest, ServerDeletedDuringACall) {
             CInference inference(server.get(), "identity");
             fake().linger(10'000);
             std::thread submitter([&] { inference.submit(); });
-            inference.wait();
+            eventually([&] { return !inference.events().empty() && inference.events().back() == "release"; });
             inference.delete_responses();
             ignore(api().TRITONSERVER_InferenceRequestDelete(inference.request));
             ignore(api().TRITONSERVER_ServerDelete(server.detach()));
