@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find cpp python stubs -type f -not -name '*.pyc' -not -name '*.so')
 
-.PHONY: demo test test-runtimes lint format stubs bench wheel clean
+.PHONY: demo test test-runtimes sanitize lint format stubs bench wheel clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/python -m triton_inprocess demo
@@ -18,6 +18,22 @@ test: $(VENV)/.runtime $(VENV)/.pythons
 # newest. What is not there is fetched; the newest alone runs with every Python of this machine.
 test-runtimes: $(VENV)/.runtime $(VENV)/.pythons
 	TRITON_INPROCESS_TEST_PYTHONS=$$(cat $(VENV)/.pythons) $(BIN)/python tools/runtimes.py $(RUNTIMES) -- $(PYTEST_ARGUMENTS)
+
+# The C++ tests and the floor program against the fake libtritonserver of tests/, under sanitizers: memory and undefined
+# behaviour in one build, threads in another. The first report ends it. Needs GoogleTest (Debian's libgtest-dev).
+sanitize: sanitize-asan sanitize-tsan
+
+SANITIZERS_asan := address,undefined
+SANITIZERS_tsan := thread
+sanitize-asan sanitize-tsan: sanitize-%: $(VENV)/.environment
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B build/$* -G Ninja -DCMAKE_BUILD_TYPE=None \
+		-DTRITON_INPROCESS_MODULE=OFF -DTRITON_INPROCESS_CPP_TESTS=ON -DTRITON_INPROCESS_BENCHMARKS=ON \
+		-DTRITON_INPROCESS_WERROR=ON -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" \
+		-DCMAKE_CXX_FLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=$(SANITIZERS_$*) -fno-sanitize-recover=all"
+	$(BIN)/cmake --build build/$* --target cpp_tests
+	ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1 \
+	UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 \
+		$(BIN)/ctest --test-dir build/$* --output-on-failure --no-tests=error
 
 bench: $(VENV)/.runtime
 	$(BIN)/python -m benchmarks $(BENCHMARK_ARGUMENTS)

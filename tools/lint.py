@@ -15,7 +15,7 @@ PYTHON_FOLDERS = ["python", "tests", "benchmarks", "tools"]
 def cpp_files() -> list[str]:
     """Every C++ file of the project, without the table, whose form is its own."""
     files = [*ROOT.glob("cpp/**/*.cpp"), *ROOT.glob("cpp/**/*.h"), *ROOT.glob("benchmarks/**/*.cpp")]
-    files += ROOT.glob("benchmarks/**/*.h")
+    files += [*ROOT.glob("benchmarks/**/*.h"), *ROOT.glob("tests/**/*.cpp"), *ROOT.glob("tests/**/*.h")]
     return sorted(str(file.relative_to(ROOT)) for file in files)
 
 

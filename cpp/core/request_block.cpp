@@ -109,6 +109,7 @@ Ref<Buffer> RequestBlock::owner_of(const void* address) const noexcept {
 
 void RequestBlock::submit(Ref<ResponseQueue> queue) {
     wait_for_release();
+    const ServerUse submitting(server_);  // the request's own ends when it is completed, which can be inside this call
     TRITONSERVER_InferenceRequest* request = nullptr;
     {
         const Locked held = idle();
@@ -127,6 +128,7 @@ void RequestBlock::submit(Ref<ResponseQueue> queue) {
 
 void RequestBlock::submit(Submission submission) {
     wait_for_release();
+    const ServerUse submitting(server_);  // as above
     TRITONSERVER_InferenceRequest* request = nullptr;
     TRITONSERVER_InferenceTrace* c_trace = nullptr;
     {

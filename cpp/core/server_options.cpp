@@ -7,9 +7,14 @@
 namespace triton_inprocess {
 namespace {
 
-// A setter that an older library lacks has nothing uninitialised to set either.
+// A setter that an older library lacks has nothing uninitialised to set either. Any other failure must be told: the
+// option would be left uninitialised.
 void set_if_present(TRITONSERVER_Error* error) {
-    ignore(error);
+    if (error != nullptr && api().TRITONSERVER_ErrorCode(error) == TRITONSERVER_ERROR_UNSUPPORTED) {
+        ignore(error);
+    } else {
+        check(error);
+    }
 }
 
 }  // namespace

@@ -33,11 +33,14 @@ def unload_all(server: _native.Server, deadline: float) -> None:
 
     The library looks only once a second whether the models are gone; without models it does not wait at all.
     """
+    staying = set()
     for name in _loaded(server):
-        with contextlib.suppress(TritonError):  # whatever stays is for the library's own stop
+        try:
             server.unload_model(name)
+        except TritonError:  # it is for the library's own stop, and not waited for here
+            staying.add(name)
     while time.monotonic() < deadline:
-        if all(map(unloaded, model_index(server))):
+        if {entry["name"] for entry in model_index(server) if not unloaded(entry)} <= staying:
             return
         time.sleep(_UNLOAD_POLL)
     # The time is used up: the library need not wait for as long again, if it can be told so.

@@ -253,17 +253,20 @@ class Server:
         The library would say only in its log which model failed, and unload the others at once, which it does not
         always survive (see _quiescence).
         """
-        with self._start_log(native) as log:
-            native.set_exit_on_error(False)
-            server = TRITONSERVER_Server(native)
-            if not self.options.exit_on_error:
-                return server
-            failures = self._start_failures(server)
+        server: TRITONSERVER_Server | None = None
+        try:
+            with self._start_log(native) as log:
+                native.set_exit_on_error(False)
+                server = TRITONSERVER_Server(native)
+                failures = self._start_failures(server) if self.options.exit_on_error else []
             if not failures:
                 return server
-            server.stop()
-        reasons = failures if log is None or not log.exists() else [*failures, log.read_text(errors="replace").strip()]
-        raise InternalError("the server did not start: " + "\n".join(reasons))
+            logged = [log.read_text(errors="replace").strip()] if log is not None and log.exists() else []
+            raise InternalError("the server did not start: " + "\n".join([*failures, *logged]))
+        except BaseException:
+            if server is not None:  # nobody but this function knows of it
+                server.stop()
+            raise
 
     def _start_failures(self, server: TRITONSERVER_Server) -> list[str]:
         try:

@@ -741,8 +741,6 @@ class TRITONSERVER_InferenceResponse:
     A response (TRITONSERVER_InferenceResponse). It may outlive its request and its server; the memory of its outputs stays for as long as it does.
     """
 
-    def __del__(*args, **kwargs) -> Any: ...
-
     @property
     def model(self) -> tuple[str, int]:
         """

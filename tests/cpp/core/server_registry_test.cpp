@@ -1,0 +1,88 @@
+// C servers are deleted all together, when that is safe.
+#include "core/server_registry.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "core/requests.h"
+
+namespace triton_inprocess::testing {
+namespace {
+
+using ServerRegistryTest = CoreTest;
+
+TEST_F(ServerRegistryTest, NoneIsDeletedWhileAnotherRuns) {
+    const auto first = start_server();
+    const auto second = start_server();
+    first->stop();
+    EXPECT_EQ(fake().live("Server"), 2U);
+    EXPECT_EQ(ServerRegistry::instance().delete_stopped(), 2U);
+    EXPECT_TRUE(second->is_live());
+    EXPECT_TRUE(receive(submit(*make_request(*second, "identity", RequestBlock::Use::once))));
+    second->stop();
+    EXPECT_EQ(fake().live("Server"), 0U);
+    EXPECT_EQ(ServerRegistry::instance().delete_stopped(), 0U);
+}
+
+TEST_F(ServerRegistryTest, NoneIsDeletedWhileItIsUsed) {
+    const auto server = start_server();
+    {
+        const ServerUse use(server->state());
+        server->stop();
+        EXPECT_EQ(fake().live("Server"), 1U);
+        EXPECT_EQ(ServerRegistry::instance().delete_stopped(), 1U);
+        EXPECT_EQ(error_of([&] { use.require_running(); }).code(), TRITONSERVER_ERROR_UNAVAILABLE);
+    }
+    EXPECT_EQ(ServerRegistry::instance().delete_stopped(), 0U);
+}
+
+TEST_F(ServerRegistryTest, OneThatDoesNotStartLeavesNothing) {
+    ASSERT_TRUE(fake().fail("TRITONSERVER_ServerNew", 1, 1, TRITONSERVER_ERROR_INTERNAL, "as told"));
+    EXPECT_EQ(error_of([] { start_server(); }).message(), "as told");
+    EXPECT_EQ(ServerRegistry::instance().delete_stopped(), 0U);
+}
+
+TEST_F(ServerRegistryTest, ServersComeAndGoOnManyThreads) {
+    std::vector<std::thread> threads;
+    for (int index = 0; index < 4; ++index) {
+        threads.emplace_back([] {
+            for (int repetition = 0; repetition < 10; ++repetition) {
+                const auto server = start_server();
+                EXPECT_TRUE(server->is_live());
+                EXPECT_TRUE(receive(submit(*make_request(*server, "identity", RequestBlock::Use::once))));
+                server->stop();
+            }
+        });
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    EXPECT_EQ(ServerRegistry::instance().delete_stopped(), 0U);
+}
+
+TEST_F(ServerRegistryTest, AForkedChildOnlyGetsErrors) {
+    const auto server = start_server();
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        int status = 1;
+        try {
+            server->is_live();
+        } catch (const Error& error) {
+            status = error.code() == TRITONSERVER_ERROR_UNAVAILABLE ? 0 : 2;
+        }
+        server->stop();  // does nothing: the server is the parent's
+        _exit(status);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+    EXPECT_TRUE(server->is_live());
+    server->stop();
+}
+
+}  // namespace
+}  // namespace triton_inprocess::testing
