@@ -7,8 +7,8 @@ import json
 import time
 
 from . import _native
+from ._quiescence import wait_for_triton_threads
 from .errors import TritonError, UnsupportedError
-from .flags import ModelIndexFlag
 
 __all__ = ["UNLOAD_GRACE", "model_index", "unload_all", "unloaded"]
 
@@ -34,13 +34,14 @@ def unload_all(server: _native.Server, deadline: float) -> None:
     The library looks only once a second whether the models are gone; without models it does not wait at all.
     """
     staying = set()
-    for name in _loaded(server):
+    for name in _present(server):
         try:
             server.unload_model(name)
         except TritonError:  # it is for the library's own stop, and not waited for here
             staying.add(name)
     while time.monotonic() < deadline:
-        if {entry["name"] for entry in model_index(server) if not unloaded(entry)} <= staying:
+        if _present(server) <= staying:
+            wait_for_triton_threads()  # that unload what neither list has
             return
         time.sleep(_UNLOAD_POLL)
     # The time is used up: the library need not wait for as long again, if it can be told so.
@@ -48,8 +49,9 @@ def unload_all(server: _native.Server, deadline: float) -> None:
         server.set_exit_timeout(0)
 
 
-def _loaded(server: _native.Server) -> set[str]:
+def _present(server: _native.Server) -> set[str]:
+    """The models that are loaded, being loaded or being unloaded."""
     statistics = json.loads(server.model_statistics("", -1).serialize_to_json())
-    # The index lacks those whose repository was unregistered.
+    # The index lacks those whose repository was unregistered, the statistics those that are on their way.
     names = {entry["name"] for entry in statistics["model_stats"]}
-    return names | {entry["name"] for entry in model_index(server, ModelIndexFlag.READY)}
+    return names | {entry["name"] for entry in model_index(server) if not unloaded(entry)}
