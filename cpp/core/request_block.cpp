@@ -120,8 +120,7 @@ void RequestBlock::submit(Ref<ResponseQueue> queue) {
         RequestTable::instance().insert(request, this);
         queue_ = std::move(queue);
         observer_ = nullptr;
-        answered_.store(false);
-        outstanding_.store(2);
+        prepare_for_flight();
     }
     send(request, nullptr, nullptr);
 }
@@ -142,10 +141,16 @@ void RequestBlock::submit(Submission submission) {
         RequestTable::instance().insert(request, this);
         queue_ = nullptr;
         observer_ = std::move(submission.observer);
-        answered_.store(false);
-        outstanding_.store(2);
+        prepare_for_flight();
     }
     send(request, submission.trace, c_trace);
+}
+
+void RequestBlock::prepare_for_flight() noexcept {
+    answered_.store(false);
+    cancel_when_sent_.store(false);
+    sending_.fetch_add(1);
+    outstanding_.store(2);
 }
 
 void RequestBlock::send(TRITONSERVER_InferenceRequest* request, const Ref<InferenceTrace>& trace,
@@ -154,7 +159,9 @@ void RequestBlock::send(TRITONSERVER_InferenceRequest* request, const Ref<Infere
     retain();
     // Unlocked: a response from the cache arrives, and completes the request, inside this call.
     TRITONSERVER_Error* const error = api().TRITONSERVER_ServerInferAsync(server_->get(), request, c_trace);
+    sending_.fetch_sub(1);
     if (error == nullptr) {
+        ignore(cancel_if_asked());
         return;
     }
     // Neither callback will come.
@@ -182,10 +189,18 @@ void RequestBlock::require_cancel() {
 
 void RequestBlock::cancel() {
     require_cancel();
-    const std::scoped_lock guard(mutex_);
-    if (in_flight()) {
-        check(api().TRITONSERVER_InferenceRequestCancel(request_));
+    cancel_when_sent_.store(true);
+    check(cancel_if_asked());
+}
+
+TRITONSERVER_Error* RequestBlock::cancel_if_asked() {
+    // The library cannot cancel what is still being handed to it: whoever does that cancels afterwards.
+    if (sending_.load() != 0 || !cancel_when_sent_.exchange(false)) {
+        return nullptr;
     }
+    const std::scoped_lock guard(mutex_);
+    const bool can = in_flight() && sending_.load() == 0;
+    return can ? api().TRITONSERVER_InferenceRequestCancel(request_) : nullptr;
 }
 
 bool RequestBlock::is_cancelled() {

@@ -99,6 +99,8 @@ class RequestBlock final : public RefCounted {
     Locked locked(std::unique_lock<std::mutex> lock);
     void send(TRITONSERVER_InferenceRequest* request, const Ref<InferenceTrace>& trace,
               TRITONSERVER_InferenceTrace* c_trace);
+    void prepare_for_flight() noexcept;
+    TRITONSERVER_Error* cancel_if_asked();
     void finish_one() noexcept;
 
     const Ref<ServerState> server_;
@@ -112,6 +114,8 @@ class RequestBlock final : public RefCounted {
     std::atomic<int> outstanding_{0};
     std::atomic<bool> answered_{false};
     std::atomic<int> claims_{0};
+    std::atomic<int> sending_{0};  ///< Submissions that have not returned; an earlier one may return late.
+    std::atomic<bool> cancel_when_sent_{false};
 };
 
 }  // namespace triton_inprocess
