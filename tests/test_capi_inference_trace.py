@@ -248,7 +248,11 @@ def test_a_child_takes_over_the_context_or_starts_without(runtime: ti.runtime.Ru
 def test_names_of_the_arguments(runtime: ti.runtime.Runtime) -> None:
     user = User()
     trace = Trace(
-        level=Level.TIMESTAMPS, parent_id=1, activity_function=on_activity, release_function=on_release, trace_userp=user
+        level=Level.TIMESTAMPS,
+        parent_id=1,
+        activity_function=on_activity,
+        release_function=on_release,
+        trace_userp=user,
     )
     assert trace.parent_id == 1
     trace = Trace(
@@ -714,7 +718,9 @@ def test_a_child_spawned_in_a_callback_and_kept(server: ti.Server) -> None:
 
 
 @pytest.mark.parametrize("level", [Level.TIMESTAMPS, Level.DISABLED])
-def test_an_ensembles_children_share_the_user_object_until_the_last_is_released(server: ti.Server, level: Level) -> None:
+def test_an_ensembles_children_share_the_user_object_until_the_last_is_released(
+    server: ti.Server, level: Level
+) -> None:
     with no_collector():
         user, log, gone = watched()
         trace = make_trace(user, level)
@@ -936,9 +942,7 @@ def test_a_stopped_server_refuses_a_trace_with_its_request(runtime: ti.runtime.R
 # -- exceptions --------------------------------------------------------------------------------------------------------
 
 
-def test_exceptions_of_the_functions_go_to_unraisablehook(
-    server: ti.Server, unraisable: list[BaseException]
-) -> None:
+def test_exceptions_of_the_functions_go_to_unraisablehook(server: ti.Server, unraisable: list[BaseException]) -> None:
     class Mine(Exception):
         pass
 
@@ -1096,9 +1100,7 @@ def test_a_trace_without_init_is_an_error(runtime: ti.runtime.Runtime) -> None:
     ],
 )
 @pytest.mark.parametrize("sent", [False, True])
-def test_what_the_runtime_lacks(
-    server: ti.Server, use: Callable[[Trace], object], function: str, sent: bool
-) -> None:
+def test_what_the_runtime_lacks(server: ti.Server, use: Callable[[Trace], object], function: str, sent: bool) -> None:
     user = User()
     trace = make_trace(user)
     if capi.available(function):

@@ -115,8 +115,7 @@ server.stop()
 
 
 def test_threads_may_share_metrics(server: ti.Server) -> None:
-    # The C object keeps its last text: another thread's call must not free it under this one.
-    family = capi.TRITONSERVER_MetricFamily(Kind.COUNTER, f"shared_{next(NUMBERS)}", "")
+    family = capi.TRITONSERVER_MetricFamily(Kind.COUNTER, f"shared_{next(NUMBERS)}", "Shared.")
     kept = [capi.TRITONSERVER_Metric(family, [capi.TRITONSERVER_Parameter("n", str(i) * 20)]) for i in range(100)]
     metrics = server.capi.metrics()
     wrong: list[str] = []
@@ -157,9 +156,8 @@ print(gauge.value)
     assert run_script(source).check().output.split() == ["4.0"]
 
 
-def test_a_long_interval_does_not_delay_the_end_of_the_process() -> None:
-    # 2**63 milliseconds are more than a clock can count.
-    for interval in (20_000, 1 << 63, (1 << 64) - 1):
-        source = f"server = ti.Server(metrics_interval={interval}).start()\nserver.stop()\nprint('stopped')"
-        result = run_script(source, timeout=10)
-        assert (result.status, result.output.strip()) == (0, "stopped"), f"interval {interval}: {result.errors}"
+@pytest.mark.parametrize("interval", [20_000, 1 << 63], ids=["20 s", "more than a clock can count"])
+def test_a_long_interval_does_not_delay_the_end_of_the_process(interval: int) -> None:
+    source = f"server = ti.Server(metrics_interval={interval}).start()\nserver.stop()\nprint('stopped')"
+    result = run_script(source, timeout=5)
+    assert (result.status, result.output.strip()) == (0, "stopped"), result.errors

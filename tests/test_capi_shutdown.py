@@ -92,7 +92,7 @@ def environment(identity_backend: Path, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture
-def run(python: str, environment: dict[str, str]) -> "Script":
+def run(python: str, environment: dict[str, str]) -> Script:
     return Script(python, environment)
 
 
@@ -327,9 +327,7 @@ assert entered.wait(10)
         # What cannot be stopped is left behind, with a warning; a release that waits keeps nothing from ending.
         result.check(within=6)
         assert result.errors.count("RuntimeWarning") <= 1, result.errors
-        assert all(
-            "RuntimeWarning" in line or line.startswith("  ") for line in complaints(result)
-        ), result.errors
+        assert all("RuntimeWarning" in line or line.startswith("  ") for line in complaints(result)), result.errors
 
 
 def test_exit_while_callbacks_come_all_the_time(run: Script) -> None:

@@ -42,9 +42,14 @@ Ref<InferenceTrace> InferenceTrace::make(std::uint32_t level, std::uint64_t pare
                                          Ref<TraceObserver> observer) {
     Ref<TraceTree> tree = make_ref<TraceTree>(level, std::move(observer));
     TRITONSERVER_InferenceTrace* const root = tree->make_root(parent_id, with_tensors);
-    tree->join();
+    return unsent(std::move(tree), root);
+}
+
+Ref<InferenceTrace> InferenceTrace::unsent(Ref<TraceTree> tree, TRITONSERVER_InferenceTrace* trace) {
     // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): its constructor is private
-    return Ref<InferenceTrace>(new InferenceTrace(std::move(tree), root, false));
+    Ref<InferenceTrace> made(new InferenceTrace(std::move(tree), trace, false));
+    made->tree_->join(trace, made.get());
+    return made;
 }
 
 Ref<InferenceTrace> InferenceTrace::spawned_by_triton(Ref<TraceTree> tree, TRITONSERVER_InferenceTrace* trace) {
@@ -54,8 +59,10 @@ Ref<InferenceTrace> InferenceTrace::spawned_by_triton(Ref<TraceTree> tree, TRITO
 
 InferenceTrace::~InferenceTrace() {
     if (trace_) {
+        TRITONSERVER_InferenceTrace* const trace = trace_.get();
+        // First: the address may be that of another trace as soon as this one is deleted.
+        tree_->leave(trace);
         trace_.reset();
-        tree_->leave();
     }
 }
 
@@ -118,9 +125,7 @@ Ref<InferenceTrace> InferenceTrace::spawn_child() {
     const Shared trace = require_alive();
     TRITONSERVER_InferenceTrace* child = nullptr;
     check(api().TRITONSERVER_InferenceTraceSpawnChildTrace(trace.get(), &child));
-    tree_->join();
-    // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): its constructor is private
-    return Ref<InferenceTrace>(new InferenceTrace(tree_, child, false));
+    return unsent(tree_, child);
 }
 
 TRITONSERVER_InferenceTrace* InferenceTrace::hand_over() {
@@ -128,15 +133,12 @@ TRITONSERVER_InferenceTrace* InferenceTrace::hand_over() {
     if (sent_.exchange(true)) {
         throw Error(TRITONSERVER_ERROR_UNAVAILABLE, "the trace was sent with a request before: a trace is for one");
     }
-    tree_->keep(trace.get(), Ref<InferenceTrace>(this));
+    tree_->keep(trace.get());
     return trace.get();
 }
 
 void InferenceTrace::submission_failed() noexcept {
-    if (const Shared trace = shared()) {
-        const Ref<InferenceTrace> self = tree_->let_go(trace.get());
-        expire();
-    }
+    expire();
 }
 
 void InferenceTrace::expire() noexcept {
@@ -160,8 +162,9 @@ void InferenceTrace::expire() noexcept {
         last = std::move(trace_);
         trace_ = nullptr;
     }
-    last.reset();
-    tree_->leave();
+    const Ref<InferenceTrace> self = tree_->let_go(last.get());
+    // First: the address may be that of another trace as soon as this one is deleted.
+    tree_->leave(last.get());
 }
 
 }  // namespace triton_inprocess

@@ -57,7 +57,9 @@ class InferenceTrace final : public RefCounted {
 
     InferenceTrace(Ref<TraceTree> tree, TRITONSERVER_InferenceTrace* trace, bool sent);
 
-    /// For a trace that the tree has already counted.
+    static Ref<InferenceTrace> unsent(Ref<TraceTree> tree, TRITONSERVER_InferenceTrace* trace);
+
+    /// For a trace that the tree adds to its members itself.
     static Ref<InferenceTrace> spawned_by_triton(Ref<TraceTree> tree, TRITONSERVER_InferenceTrace* trace);
 
     /// Null when the C trace is gone. Whoever holds the result keeps it from being deleted.

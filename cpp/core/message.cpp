@@ -2,7 +2,6 @@
 
 #include <cstddef>
 
-#include "core/json_depth.h"
 #include "runtime/error.h"
 #include "runtime/function_table.h"
 
@@ -12,7 +11,6 @@ void Message::Delete::operator()(TRITONSERVER_Message* message) const noexcept {
 }
 
 Message::Message(const std::string& json) {
-    check_json_depth(json);
     TRITONSERVER_Message* message = nullptr;
     check(api().TRITONSERVER_MessageNewFromSerializedJson(&message, json.data(), json.size()));
     message_.reset(message);

@@ -10,7 +10,7 @@ namespace triton_inprocess {
 
 class Message {
   public:
-    /// Throws INVALID_ARG for a text that is no JSON.
+    /// The library keeps the text as it is: it does not look whether it is JSON.
     explicit Message(const std::string& json);
 
     /// Takes over a C message.

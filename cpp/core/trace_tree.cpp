@@ -63,7 +63,9 @@ TraceTree::TraceTree(std::uint32_t level, Ref<TraceObserver> observer)
     : id_(next_id()), level_(level), observer_(std::move(observer)) {}
 
 TRITONSERVER_InferenceTrace* TraceTree::make_root(std::uint64_t parent_id, bool with_tensors) {
-    const auto level = static_cast<TRITONSERVER_InferenceTraceLevel>(level_ | TRITONSERVER_TRACE_LEVEL_TIMESTAMPS);
+    // Without a function for tensors the library would call none all the same.
+    const std::uint32_t told = with_tensors ? level_ : level_ & ~std::uint32_t{TRITONSERVER_TRACE_LEVEL_TENSORS};
+    const auto level = static_cast<TRITONSERVER_InferenceTraceLevel>(told | TRITONSERVER_TRACE_LEVEL_TIMESTAMPS);
     void* const user = reinterpret_cast<void*>(id_);  // NOLINT(performance-no-int-to-ptr): Triton takes nothing else
     TRITONSERVER_InferenceTrace* trace = nullptr;
     check(with_tensors ? api().TRITONSERVER_InferenceTraceTensorNew(&trace, level, parent_id, on_activity,
@@ -72,20 +74,22 @@ TRITONSERVER_InferenceTrace* TraceTree::make_root(std::uint64_t parent_id, bool 
     return trace;
 }
 
-void TraceTree::join() noexcept {
+void TraceTree::join(const TRITONSERVER_InferenceTrace* c_trace, InferenceTrace* trace) {
     {
         const std::scoped_lock guard(mutex_);
-        if (size_++ != 0) {
+        members_.emplace(c_trace, Member{trace, nullptr});
+        if (members_.size() != 1) {
             return;
         }
     }
     Trees::instance().add(id_, this);
 }
 
-void TraceTree::leave() noexcept {
+void TraceTree::leave(const TRITONSERVER_InferenceTrace* c_trace) noexcept {
     {
         const std::scoped_lock guard(mutex_);
-        if (--size_ != 0) {
+        members_.erase(c_trace);
+        if (!members_.empty()) {
             return;
         }
     }
@@ -93,35 +97,32 @@ void TraceTree::leave() noexcept {
     observer_->on_end();
 }
 
-void TraceTree::keep(const TRITONSERVER_InferenceTrace* c_trace, Ref<InferenceTrace> trace) {
+void TraceTree::keep(const TRITONSERVER_InferenceTrace* c_trace) {
     const std::scoped_lock guard(mutex_);
-    kept_.emplace(c_trace, std::move(trace));
+    Member& member = members_.at(c_trace);
+    member.kept = Ref<InferenceTrace>(member.trace);
 }
 
 Ref<InferenceTrace> TraceTree::let_go(const TRITONSERVER_InferenceTrace* c_trace) noexcept {
     const std::scoped_lock guard(mutex_);
-    const auto found = kept_.find(c_trace);
-    if (found == kept_.end()) {
-        return nullptr;
-    }
-    Ref<InferenceTrace> trace = std::move(found->second);
-    kept_.erase(found);
-    return trace;
+    const auto found = members_.find(c_trace);
+    return found != members_.end() ? std::move(found->second.kept) : nullptr;
 }
 
 bool TraceTree::shared() const noexcept {
     const std::scoped_lock guard(mutex_);
-    return size_ > 1 || !kept_.empty();
+    return members_.size() != 1 || members_.begin()->second.kept;
 }
 
 Ref<InferenceTrace> TraceTree::member(TRITONSERVER_InferenceTrace* c_trace) {
     const std::scoped_lock guard(mutex_);
-    Ref<InferenceTrace>& trace = kept_[c_trace];
-    if (!trace) {
-        ++size_;  // it joins
-        trace = InferenceTrace::spawned_by_triton(Ref<TraceTree>(this), c_trace);
+    const auto found = members_.find(c_trace);
+    if (found != members_.end()) {
+        return Ref<InferenceTrace>(found->second.trace);
     }
-    return trace;
+    Ref<InferenceTrace> spawned = InferenceTrace::spawned_by_triton(Ref<TraceTree>(this), c_trace);
+    members_.emplace(c_trace, Member{spawned.get(), spawned});
+    return spawned;
 }
 
 void TraceTree::on_activity(TRITONSERVER_InferenceTrace* trace, TRITONSERVER_InferenceTraceActivity activity,
@@ -156,7 +157,6 @@ void TraceTree::on_release(TRITONSERVER_InferenceTrace* trace, void* user) noexc
     }
     const Ref<InferenceTrace> member = tree->member(trace);
     tree->observer_->on_release(member);
-    tree->let_go(trace);
     member->expire();
 }
 

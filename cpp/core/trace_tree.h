@@ -21,14 +21,14 @@ class TraceTree final : public RefCounted {
     TRITONSERVER_InferenceTrace* make_root(std::uint64_t parent_id, bool with_tensors);
 
     /// Every InferenceTrace joins when it is made and leaves when its C trace is no more.
-    void join() noexcept;
-    void leave() noexcept;
+    void join(const TRITONSERVER_InferenceTrace* c_trace, InferenceTrace* trace);
+    void leave(const TRITONSERVER_InferenceTrace* c_trace) noexcept;
 
     /// From now on Triton has the trace: the tree keeps it until it is released.
-    void keep(const TRITONSERVER_InferenceTrace* c_trace, Ref<InferenceTrace> trace);
+    void keep(const TRITONSERVER_InferenceTrace* c_trace);
     Ref<InferenceTrace> let_go(const TRITONSERVER_InferenceTrace* c_trace) noexcept;
 
-    /// Whether Triton has the only trace that is left, or there are several: more than its maker refers to the tree.
+    /// Whether Triton has a trace of it, or there are several: more than its maker refers to the tree.
     bool shared() const noexcept;
 
     TraceObserver& observer() const noexcept { return *observer_; }
@@ -43,6 +43,11 @@ class TraceTree final : public RefCounted {
                                    void* user) noexcept;
     static void on_release(TRITONSERVER_InferenceTrace* trace, void* user) noexcept;
 
+    struct Member {
+        InferenceTrace* trace;
+        Ref<InferenceTrace> kept;  ///< Null while Triton does not have it.
+    };
+
     /// The trace for a C trace, also for one that was not seen before.
     Ref<InferenceTrace> member(TRITONSERVER_InferenceTrace* c_trace);
 
@@ -51,8 +56,7 @@ class TraceTree final : public RefCounted {
     const std::uint32_t level_;
     const Ref<TraceObserver> observer_;
     mutable std::mutex mutex_;
-    std::unordered_map<const TRITONSERVER_InferenceTrace*, Ref<InferenceTrace>> kept_;
-    std::int64_t size_ = 0;
+    std::unordered_map<const TRITONSERVER_InferenceTrace*, Member> members_;
 };
 
 }  // namespace triton_inprocess

@@ -47,7 +47,7 @@ class TRITONSERVER_ServerOptions(_native.ServerOptions):
     def set_model_control_mode(self, mode: _native.ModelControlMode) -> None:
         """Who decides which models are loaded (TRITONSERVER_ServerOptionsSetModelControlMode)."""
         super().set_model_control_mode(mode)
-        self._explicit = mode is _native.ModelControlMode.EXPLICIT
+        self._explicit = int(mode) == int(_native.ModelControlMode.EXPLICIT)  # a number is taken, too
 
     def _complete(self) -> None:
         loaded = runtime.load()

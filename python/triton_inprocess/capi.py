@@ -139,5 +139,7 @@ def available(function: str) -> bool:
 
 def TRITONSERVER_ErrorCodeString(error: TritonError | TRITONSERVER_Error_Code) -> str:
     """How Triton spells the code of an error, an exception here (TRITONSERVER_ErrorCodeString)."""
+    if not isinstance(error, (TritonError, TRITONSERVER_Error_Code)):
+        raise TypeError(f"error must be a TritonError or a TRITONSERVER_Error_Code, not {type(error).__name__}")
     code = error if isinstance(error, TRITONSERVER_Error_Code) else TRITONSERVER_Error_Code(code_of(error))
     return _native.TRITONSERVER_ErrorCodeString(code)

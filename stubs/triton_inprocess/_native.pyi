@@ -507,9 +507,7 @@ class TRITONSERVER_Message:
 
     def __init__(self, serialized_json: str) -> None:
         """
-        A message with the given JSON (TRITONSERVER_MessageNewFromSerializedJson).
-
-        Raises InvalidArgumentError for a text that is no JSON, or is nested more than 1000 levels deep.
+        A message with the given text, which is kept as it is (TRITONSERVER_MessageNewFromSerializedJson).
         """
 
     def serialize_to_json(self) -> str:
@@ -799,83 +797,194 @@ class ServerOptions:
         The library's defaults, but no retries of failing loads and peer access on, which it leaves to chance (TRITONSERVER_ServerOptionsNew).
         """
 
-    def set_server_id(self, server_id: str) -> None: ...
+    def set_server_id(self, server_id: str) -> None:
+        """
+        The server's name in its metadata (TRITONSERVER_ServerOptionsSetServerId).
+        """
 
-    def set_model_repository_path(self, path: str) -> None: ...
+    def set_model_repository_path(self, path: str) -> None:
+        """
+        Add a model repository; once for each (TRITONSERVER_ServerOptionsSetModelRepositoryPath).
+        """
 
-    def set_model_control_mode(self, mode: ModelControlMode) -> None: ...
+    def set_model_control_mode(self, mode: ModelControlMode) -> None:
+        """
+        Who decides which models are loaded (TRITONSERVER_ServerOptionsSetModelControlMode).
+        """
 
-    def set_startup_model(self, model_name: str) -> None: ...
+    def set_startup_model(self, model_name: str) -> None:
+        """
+        Load a model at the start, in explicit mode; once for each, or * alone for all (TRITONSERVER_ServerOptionsSetStartupModel).
+        """
 
-    def set_strict_model_config(self, strict: bool) -> None: ...
+    def set_strict_model_config(self, strict: bool) -> None:
+        """
+        Whether every model must have a complete configuration (TRITONSERVER_ServerOptionsSetStrictModelConfig).
+        """
 
-    def set_model_config_name(self, name: str) -> None: ...
+    def set_model_config_name(self, name: str) -> None:
+        """
+        The name of the configuration to take, among those that a model has (TRITONSERVER_ServerOptionsSetModelConfigName, from C API 1.31).
+        """
 
-    def set_rate_limiter_mode(self, mode: RateLimitMode) -> None: ...
+    def set_rate_limiter_mode(self, mode: RateLimitMode) -> None:
+        """
+        Whether executions are rationed by resources (TRITONSERVER_ServerOptionsSetRateLimiterMode).
+        """
 
-    def add_rate_limiter_resource(self, name: str, count: int, device: int) -> None: ...
+    def add_rate_limiter_resource(self, name: str, count: int, device: int) -> None:
+        """
+        How many of a resource there are; device -1 is for resources of no device (TRITONSERVER_ServerOptionsAddRateLimiterResource).
+        """
 
-    def set_pinned_memory_pool_byte_size(self, byte_size: int) -> None: ...
+    def set_pinned_memory_pool_byte_size(self, byte_size: int) -> None:
+        """
+        Bytes of pinned memory for the whole process (TRITONSERVER_ServerOptionsSetPinnedMemoryPoolByteSize).
+        """
 
-    def set_cuda_memory_pool_byte_size(self, device: int, byte_size: int) -> None: ...
+    def set_cuda_memory_pool_byte_size(self, device: int, byte_size: int) -> None:
+        """
+        Bytes of memory on a GPU for the whole process (TRITONSERVER_ServerOptionsSetCudaMemoryPoolByteSize).
+        """
 
-    def set_cuda_virtual_address_size(self, device: int, byte_size: int) -> None: ...
+    def set_cuda_virtual_address_size(self, device: int, byte_size: int) -> None:
+        """
+        Bytes of address space on a GPU for growing buffers (TRITONSERVER_ServerOptionsSetCudaVirtualAddressSize, from C API 1.27).
+        """
 
-    def set_response_cache_byte_size(self, byte_size: int) -> None: ...
+    def set_response_cache_byte_size(self, byte_size: int) -> None:
+        """
+        Bytes of the local response cache, 0 for none; `set_cache_config` has taken its place (TRITONSERVER_ServerOptionsSetResponseCacheByteSize).
+        """
 
-    def set_cache_config(self, name: str, config_json: str) -> None: ...
+    def set_cache_config(self, name: str, config_json: str) -> None:
+        """
+        Turn on a response cache, with its settings as a JSON object (TRITONSERVER_ServerOptionsSetCacheConfig, from C API 1.20).
+        """
 
-    def set_cache_directory(self, path: str) -> None: ...
+    def set_cache_directory(self, path: str) -> None:
+        """
+        Where the caches are (TRITONSERVER_ServerOptionsSetCacheDirectory, from C API 1.20).
+        """
 
-    def set_min_supported_compute_capability(self, capability: float) -> None: ...
+    def set_min_supported_compute_capability(self, capability: float) -> None:
+        """
+        GPUs below this are not used (TRITONSERVER_ServerOptionsSetMinSupportedComputeCapability).
+        """
 
-    def set_exit_on_error(self, exit: bool) -> None: ...
+    def set_exit_on_error(self, exit: bool) -> None:
+        """
+        Whether a model that does not load ends the start (TRITONSERVER_ServerOptionsSetExitOnError).
+        """
 
-    def set_strict_readiness(self, strict: bool) -> None: ...
+    def set_strict_readiness(self, strict: bool) -> None:
+        """
+        Whether the server is ready only with its models (TRITONSERVER_ServerOptionsSetStrictReadiness).
+        """
 
-    def set_exit_timeout(self, seconds: int) -> None: ...
+    def set_exit_timeout(self, seconds: int) -> None:
+        """
+        How many seconds a stop may take (TRITONSERVER_ServerOptionsSetExitTimeout).
+        """
 
-    def set_buffer_manager_thread_count(self, count: int) -> None: ...
+    def set_buffer_manager_thread_count(self, count: int) -> None:
+        """
+        Threads that copy inputs and outputs, at most 1024; only for the first server (TRITONSERVER_ServerOptionsSetBufferManagerThreadCount).
+        """
 
-    def set_model_load_thread_count(self, count: int) -> None: ...
+    def set_model_load_thread_count(self, count: int) -> None:
+        """
+        Threads that load models, at most 1024 (TRITONSERVER_ServerOptionsSetModelLoadThreadCount).
+        """
 
-    def set_model_load_retry_count(self, count: int) -> None: ...
+    def set_model_load_retry_count(self, count: int) -> None:
+        """
+        How often a load that failed is tried again (TRITONSERVER_ServerOptionsSetModelLoadRetryCount, from C API 1.28).
+        """
 
-    def set_model_namespacing(self, enable: bool) -> None: ...
+    def set_model_namespacing(self, enable: bool) -> None:
+        """
+        Whether models of one name in several repositories are told apart (TRITONSERVER_ServerOptionsSetModelNamespacing, from C API 1.18).
+        """
 
-    def set_enable_peer_access(self, enable: bool) -> None: ...
+    def set_enable_peer_access(self, enable: bool) -> None:
+        """
+        Whether GPUs may reach each other's memory (TRITONSERVER_ServerOptionsSetEnablePeerAccess, from C API 1.31).
+        """
 
-    def set_log_file(self, path: str) -> None: ...
+    def set_log_file(self, path: str) -> None:
+        """
+        Where the process logs to, at once; empty for the standard error (TRITONSERVER_ServerOptionsSetLogFile).
+        """
 
-    def set_log_info(self, enable: bool) -> None: ...
+    def set_log_info(self, enable: bool) -> None:
+        """
+        Whether information is logged, at once and in the whole process (TRITONSERVER_ServerOptionsSetLogInfo).
+        """
 
-    def set_log_warn(self, enable: bool) -> None: ...
+    def set_log_warn(self, enable: bool) -> None:
+        """
+        Whether warnings are logged, at once and in the whole process (TRITONSERVER_ServerOptionsSetLogWarn).
+        """
 
-    def set_log_error(self, enable: bool) -> None: ...
+    def set_log_error(self, enable: bool) -> None:
+        """
+        Whether errors are logged, at once and in the whole process (TRITONSERVER_ServerOptionsSetLogError).
+        """
 
-    def set_log_format(self, log_format: LogFormat) -> None: ...
+    def set_log_format(self, log_format: LogFormat) -> None:
+        """
+        The form of log lines, at once and in the whole process (TRITONSERVER_ServerOptionsSetLogFormat).
+        """
 
-    def set_log_verbose(self, level: int) -> None: ...
+    def set_log_verbose(self, level: int) -> None:
+        """
+        How much detail is logged, 0 for none, at once and in the whole process (TRITONSERVER_ServerOptionsSetLogVerbose).
+        """
 
-    def set_metrics(self, enable: bool) -> None: ...
+    def set_metrics(self, enable: bool) -> None:
+        """Whether anything is measured (TRITONSERVER_ServerOptionsSetMetrics)."""
 
-    def set_gpu_metrics(self, enable: bool) -> None: ...
+    def set_gpu_metrics(self, enable: bool) -> None:
+        """Whether GPUs are measured (TRITONSERVER_ServerOptionsSetGpuMetrics)."""
 
-    def set_cpu_metrics(self, enable: bool) -> None: ...
+    def set_cpu_metrics(self, enable: bool) -> None:
+        """Whether the CPU is measured (TRITONSERVER_ServerOptionsSetCpuMetrics)."""
 
-    def set_metrics_interval(self, milliseconds: int) -> None: ...
+    def set_metrics_interval(self, milliseconds: int) -> None:
+        """
+        Milliseconds between two measurements of CPU and GPUs (TRITONSERVER_ServerOptionsSetMetricsInterval).
+        """
 
-    def set_backend_directory(self, path: str) -> None: ...
+    def set_backend_directory(self, path: str) -> None:
+        """
+        Where the backends are (TRITONSERVER_ServerOptionsSetBackendDirectory).
+        """
 
-    def set_repo_agent_directory(self, path: str) -> None: ...
+    def set_repo_agent_directory(self, path: str) -> None:
+        """
+        Where the repository agents are (TRITONSERVER_ServerOptionsSetRepoAgentDirectory).
+        """
 
-    def set_model_load_device_limit(self, kind: InstanceGroupKind, device: int, fraction: float) -> None: ...
+    def set_model_load_device_limit(self, kind: InstanceGroupKind, device: int, fraction: float) -> None:
+        """
+        The fraction of a device's memory that loads may fill (TRITONSERVER_ServerOptionsSetModelLoadDeviceLimit).
+        """
 
-    def set_backend_config(self, backend: str, setting: str, value: str) -> None: ...
+    def set_backend_config(self, backend: str, setting: str, value: str) -> None:
+        """
+        A setting of a backend; of all with the empty name (TRITONSERVER_ServerOptionsSetBackendConfig).
+        """
 
-    def set_host_policy(self, policy: str, setting: str, value: str) -> None: ...
+    def set_host_policy(self, policy: str, setting: str, value: str) -> None:
+        """
+        A setting of a host policy, such as numa-node or cpu-cores (TRITONSERVER_ServerOptionsSetHostPolicy).
+        """
 
-    def set_metrics_config(self, name: str, setting: str, value: str) -> None: ...
+    def set_metrics_config(self, name: str, setting: str, value: str) -> None:
+        """
+        A setting of the metrics; of all with the empty name (TRITONSERVER_ServerOptionsSetMetricsConfig, from C API 1.22).
+        """
 
 class Server:
     """What TRITONSERVER_Server of capi is in C++."""

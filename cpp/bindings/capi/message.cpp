@@ -19,8 +19,7 @@ void register_message(nb::module_& module) {
                 new (self) Message(serialized_json);
             },
             "serialized_json"_a,
-            "A message with the given JSON (TRITONSERVER_MessageNewFromSerializedJson).\n\n"
-            "Raises InvalidArgumentError for a text that is no JSON, or is nested more than 1000 levels deep.")
+            "A message with the given text, which is kept as it is (TRITONSERVER_MessageNewFromSerializedJson).")
         .def("serialize_to_json", &Message::to_json, "The JSON text (TRITONSERVER_MessageSerializeToJson).");
 }
 
