@@ -204,7 +204,9 @@ request.remove_requested_output("OUTPUT0")
 request.add_requested_output("OUTPUT0")
 request.remove_all_requested_outputs()
 for setter, value in (
-    ("set_string_parameter", "s"), ("set_int_parameter", 1), ("set_bool_parameter", True), ("set_double_parameter", 0.5)):
+    ("set_string_parameter", "s"), ("set_int_parameter", 1),
+    ("set_bool_parameter", True), ("set_double_parameter", 0.5),
+):
     try:
         getattr(request, setter)("key", value)
     except UnsupportedError as error:

@@ -73,7 +73,7 @@ def allocator_of():
 """
 
 
-@pytest.fixture(params=USABLE.values(), ids=USABLE.keys())
+@pytest.fixture(params=list(USABLE.values()), ids=list(USABLE))
 def python(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -531,7 +531,7 @@ IN_CHILD = """
         else:
             print(name, "raised nothing")
     harmless = [
-        lambda: response.model, lambda: response.id, lambda: response.output(0), lambda: response.throw_if_response_error(),
+        lambda: response.model, lambda: response.id, lambda: response.output(0), response.throw_if_response_error,
         lambda: ctypes.string_at(*response.output(0)[3:5]) == X.tobytes() or print("wrong bytes"),
         lambda: trace.id, lambda: trace.model_name, lambda: trace.context, trace.spawn_child_trace,
         lambda: message.serialize_to_json(), lambda: metric.value, lambda: metric.increment(1), lambda: metric.kind,

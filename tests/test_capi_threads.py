@@ -282,7 +282,7 @@ def test_properties_are_read_while_a_callback_waits_for_the_gil(identity: ti.Ser
 
 def test_changes_and_cancellation_while_a_callback_waits_for_the_gil(identity: ti.Server) -> None:
     request = make(identity)
-    changed = [0]
+    refusals: set[str] = set()
     cancel = capi.available("TRITONSERVER_InferenceRequestCancel")
     for number in range(30):
         future: concurrent.futures.Future[Any] = concurrent.futures.Future()
@@ -292,15 +292,14 @@ def test_changes_and_cancellation_while_a_callback_waits_for_the_gil(identity: t
             for _ in range(2_000):
                 try:
                     request.id = str(number)
-                    changed[0] += 1
                     break
                 except ti.UnavailableError as error:
-                    assert "in flight" in str(error)
+                    refusals.add(str(error))
             if cancel:
                 request.cancel()
         future.result(30)
         request.id = str(number)  # answered: the release is waited for
-    assert changed[0] >= 0
+    assert all("in flight" in each for each in refusals)
 
 
 # -- locks -------------------------------------------------------------------------------------------------------------

@@ -35,7 +35,12 @@ std::optional<std::string> text_if_known(TRITONSERVER_Error* (*getter)(TRITONSER
 
 InferenceTrace::InferenceTrace(Ref<TraceTree> tree, TRITONSERVER_InferenceTrace* trace, bool sent)
     : tree_(std::move(tree)),
-      trace_(trace, [](TRITONSERVER_InferenceTrace* last) { ignore(api().TRITONSERVER_InferenceTraceDelete(last)); }),
+      // In this order: the address may be that of another trace as soon as this one is deleted.
+      trace_(trace,
+             [tree = tree_](TRITONSERVER_InferenceTrace* last) {
+                 tree->leave(last);
+                 ignore(api().TRITONSERVER_InferenceTraceDelete(last));
+             }),
       sent_(sent) {}
 
 Ref<InferenceTrace> InferenceTrace::make(std::uint32_t level, std::uint64_t parent_id, bool with_tensors,
@@ -55,15 +60,6 @@ Ref<InferenceTrace> InferenceTrace::unsent(Ref<TraceTree> tree, TRITONSERVER_Inf
 Ref<InferenceTrace> InferenceTrace::spawned_by_triton(Ref<TraceTree> tree, TRITONSERVER_InferenceTrace* trace) {
     // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): its constructor is private
     return Ref<InferenceTrace>(new InferenceTrace(std::move(tree), trace, true));
-}
-
-InferenceTrace::~InferenceTrace() {
-    if (trace_) {
-        TRITONSERVER_InferenceTrace* const trace = trace_.get();
-        // First: the address may be that of another trace as soon as this one is deleted.
-        tree_->leave(trace);
-        trace_.reset();
-    }
 }
 
 InferenceTrace::Shared InferenceTrace::shared() const {
@@ -162,9 +158,8 @@ void InferenceTrace::expire() noexcept {
         last = std::move(trace_);
         trace_ = nullptr;
     }
+    // Who still uses the C trace, to report an activity, keeps it and the tree for as long.
     const Ref<InferenceTrace> self = tree_->let_go(last.get());
-    // First: the address may be that of another trace as soon as this one is deleted.
-    tree_->leave(last.get());
 }
 
 }  // namespace triton_inprocess

@@ -21,7 +21,6 @@ class InferenceTrace final : public RefCounted {
     /// The root of a tree of its own. `level`: bits of TRITONSERVER_InferenceTraceLevel.
     static Ref<InferenceTrace> make(std::uint32_t level, std::uint64_t parent_id, bool with_tensors,
                                     Ref<TraceObserver> observer);
-    ~InferenceTrace() override;
 
     std::uint64_t id() const;
     std::uint64_t parent_id() const;

@@ -1,5 +1,6 @@
 #include "core/trace_tree.h"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <memory>
@@ -109,9 +110,10 @@ Ref<InferenceTrace> TraceTree::let_go(const TRITONSERVER_InferenceTrace* c_trace
     return found != members_.end() ? std::move(found->second.kept) : nullptr;
 }
 
-bool TraceTree::shared() const noexcept {
+bool TraceTree::unsent() const noexcept {
     const std::scoped_lock guard(mutex_);
-    return members_.size() != 1 || members_.begin()->second.kept;
+    return std::all_of(members_.begin(), members_.end(),
+                       [](const auto& entry) { return !entry.second.kept && entry.second.trace->unique(); });
 }
 
 Ref<InferenceTrace> TraceTree::member(TRITONSERVER_InferenceTrace* c_trace) {

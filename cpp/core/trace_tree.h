@@ -28,8 +28,8 @@ class TraceTree final : public RefCounted {
     void keep(const TRITONSERVER_InferenceTrace* c_trace);
     Ref<InferenceTrace> let_go(const TRITONSERVER_InferenceTrace* c_trace) noexcept;
 
-    /// Whether Triton has a trace of it, or there are several: more than its maker refers to the tree.
-    bool shared() const noexcept;
+    /// Whether Triton has none of its traces, and each is referred to by one owner only.
+    bool unsent() const noexcept;
 
     TraceObserver& observer() const noexcept { return *observer_; }
 

@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -92,15 +93,21 @@ const Ref<InferenceTrace>& CapiTrace::get() const {
     return trace_;
 }
 
-std::array<PyObject*, 4> CapiTrace::held() const noexcept {
-    // Once Triton has the trace, or there are others of its tree, the functions are not this object's alone.
-    const bool mine = trace_ && observer_ && trace_->unique() && !trace_->tree().shared();
-    return mine ? observer_->held() : std::array<PyObject*, 4>{};
+std::array<PyObject*, 5> CapiTrace::held() const noexcept {
+    std::array<PyObject*, 5> objects{};
+    // Once Triton has a trace of the tree, the functions are not the user's objects' alone.
+    if (trace_ && observer_ && trace_->tree().unsent()) {
+        const auto functions = observer_->held();
+        std::copy(functions.begin(), functions.end(), objects.begin());
+    }
+    objects.back() = parent_.ptr();
+    return objects;
 }
 
 void CapiTrace::let_go() noexcept {
     trace_ = nullptr;
     observer_ = nullptr;
+    parent_.reset();
 }
 
 void register_inference_trace(nb::module_& module) {
@@ -159,7 +166,11 @@ void register_inference_trace(nb::module_& module) {
             "Tell the activity function of an activity of your own, CUSTOM_ACTIVITY "
             "(TRITONSERVER_InferenceTraceReportActivity, from C API 1.33).")
         .def(
-            "spawn_child_trace", [](const CapiTrace& self) { return CapiTrace(self.get()->spawn_child()); },
+            "spawn_child_trace",
+            [](nb::handle self) {
+                return CapiTrace(nb::cast<const CapiTrace&>(self).get()->spawn_child(), nb::borrow(self));
+            },
+            nb::sig("def spawn_child_trace(self) -> TRITONSERVER_InferenceTrace"),
             "A trace of the same functions with this one as its parent "
             "(TRITONSERVER_InferenceTraceSpawnChildTrace, from C API 1.24).");
 }

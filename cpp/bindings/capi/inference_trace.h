@@ -34,8 +34,9 @@ class PythonTraceObserver final : public TraceObserver {
 
 class CapiTrace {
   public:
-    /// A trace that Triton or a trace has made.
-    explicit CapiTrace(Ref<InferenceTrace> trace) noexcept : trace_(std::move(trace)) {}
+    /// A trace that Triton or `parent`, the object of another trace, has made.
+    explicit CapiTrace(Ref<InferenceTrace> trace, nanobind::object parent = {}) noexcept
+        : trace_(std::move(trace)), parent_(std::move(parent)) {}
 
     /// A trace that the user has made: it holds the functions for as long as Triton does not know it.
     CapiTrace(Ref<InferenceTrace> trace, Ref<PythonTraceObserver> observer) noexcept
@@ -43,12 +44,13 @@ class CapiTrace {
 
     const Ref<InferenceTrace>& get() const;
 
-    std::array<PyObject*, 4> held() const noexcept;
+    std::array<PyObject*, 5> held() const noexcept;
     void let_go() noexcept;
 
   private:
     Ref<InferenceTrace> trace_;
     Ref<PythonTraceObserver> observer_;
+    nanobind::object parent_;  ///< So that the collector finds the functions that both tell.
 };
 
 void register_inference_trace(nanobind::module_& module);
