@@ -18,8 +18,6 @@ pytestmark = pytest.mark.usefixtures("runtime")
 
 Message = capi.TRITONSERVER_Message
 
-DEEPEST = 1000
-
 JSON_VALUES = st.recursive(
     st.none()
     | st.booleans()
@@ -119,9 +117,9 @@ def test_a_huge_text() -> None:
         "x" * 1_000_000,
     ],
 )
-def test_what_is_no_json_is_refused(text: str) -> None:
-    with pytest.raises(ti.InvalidArgumentError):
-        Message(text)
+def test_what_is_no_json_is_kept_as_it_is(text: str) -> None:
+    # The library does not parse it.
+    assert Message(text).serialize_to_json() == text
 
 
 @pytest.mark.parametrize("text", [None, 1, 1.5, b"{}", bytearray(b"{}"), {}, [], object()], ids=repr)
@@ -152,26 +150,11 @@ def test_a_subclass_of_str_is_a_text() -> None:
 # -- nesting -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("levels", [1, 2, 100, DEEPEST - 2])
-@pytest.mark.parametrize(("opening", "inner", "closing"), NESTINGS[:3])
-def test_a_nested_text(opening: str, inner: str, closing: str, levels: int) -> None:
+@pytest.mark.parametrize("levels", [1, 100, 999, 1000, 1001, 100_000, 1_000_000])
+@pytest.mark.parametrize(("opening", "inner", "closing"), NESTINGS)
+def test_a_nested_text_is_kept_as_it_is(opening: str, inner: str, closing: str, levels: int) -> None:
     text = nested(opening, inner, closing, levels)
     assert Message(text).serialize_to_json() == text
-
-
-@pytest.mark.parametrize(("opening", "inner", "closing"), NESTINGS[:2])
-def test_the_limit_is_exact(opening: str, inner: str, closing: str) -> None:
-    text = nested(opening, inner, closing, DEEPEST)
-    assert Message(text).serialize_to_json() == text
-    with pytest.raises(ti.InvalidArgumentError, match=f"{DEEPEST} levels"):
-        Message(nested(opening, inner, closing, DEEPEST + 1))
-
-
-@pytest.mark.parametrize("levels", [DEEPEST + 1, 100_000, 1_000_000])
-@pytest.mark.parametrize(("opening", "inner", "closing"), NESTINGS)
-def test_a_text_that_is_too_deep_is_refused(opening: str, inner: str, closing: str, levels: int) -> None:
-    with pytest.raises(ti.InvalidArgumentError, match=f"{DEEPEST} levels"):
-        Message(nested(opening, inner, closing, levels))
 
 
 def test_brackets_in_texts_are_no_nesting() -> None:
@@ -185,34 +168,16 @@ def test_brackets_in_texts_are_no_nesting() -> None:
         assert json.loads(Message(text).serialize_to_json()) == json.loads(text)
 
 
-def test_a_text_cannot_hide_its_depth() -> None:
-    deep = "[" * 1_000_000
-    for text in (
-        '["\\\\",' + deep,
-        '["\\u0022",' + deep,
-        '{"a\\"":' + deep,
-        "[]" * 10 + deep,
-        "]" * 1000 + deep,
-        '"",' + deep,
-        "[}" * 1000 + deep,
-    ):
-        with pytest.raises(ti.InvalidArgumentError):
-            Message(text)
-
-
 def test_deep_texts_do_not_end_the_process() -> None:
     program = """
     import sys, threading
     from triton_inprocess import capi
-    import triton_inprocess as ti
     def run():
         for levels in (999, 1000, 1001, 10**5, 10**6):
             for opening, inner, closing in (("[", "", "]"), ('{"a":', "1", "}"), ("[", "", ""), ("[]", "", ""),
                                             ("[}", "", ""), ('{"', "", ""), ('"[', "", ""), ("[1,[", "1", "]]")):
-                try:
-                    capi.TRITONSERVER_Message(opening * levels + inner + closing * levels).serialize_to_json()
-                except ti.InvalidArgumentError:
-                    pass
+                text = opening * levels + inner + closing * levels
+                assert capi.TRITONSERVER_Message(text).serialize_to_json() == text
         print("done")
     run()
     threading.stack_size(256 * 1024)

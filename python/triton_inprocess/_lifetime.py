@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from . import _native
 
 if TYPE_CHECKING:
+    from typing import TypeGuard
+
     from ._capi_server import TRITONSERVER_Server
     from .server import Server
 
@@ -19,7 +21,7 @@ __all__ = ["running_servers"]
 running_servers: weakref.WeakSet[Server | TRITONSERVER_Server] = weakref.WeakSet()
 
 
-def _is_capi(server: Server | TRITONSERVER_Server) -> bool:
+def _is_capi(server: Server | TRITONSERVER_Server) -> TypeGuard[TRITONSERVER_Server]:
     return isinstance(server, _native.Server)
 
 
@@ -28,7 +30,7 @@ def _end() -> None:
     try:
         for server in sorted(running_servers, key=_is_capi):  # a Server has more to do than the C server in it
             try:
-                server.stop()
+                (server._stop_or_warn if _is_capi(server) else server.stop)()
             except Exception as error:  # such as a warning made an error; the others are to be stopped all the same
                 sys.excepthook(type(error), error, error.__traceback__)
     finally:  # whatever comes, such as a Ctrl-C

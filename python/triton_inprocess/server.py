@@ -125,13 +125,16 @@ class Server:
         before C API 1.30 twice that); a load in progress is waited for. Then the server is left behind until the
         process ends, with one RuntimeWarning. Stopping twice, or before the start, does nothing.
 
-        Raises UnavailableError when it is called by the function of a model, for which it would have to wait.
+        Raises UnavailableError when it is called by the function of a model, or by a callback of `capi`, for which it would
+        have to wait.
         """
         executing = _native.executing_model()
         if executing is not None:
             raise UnavailableError(
                 f"the function of model {executing!r} cannot stop its server: it would wait for itself"
             )
+        if _native.in_callback():
+            raise UnavailableError("a callback of capi cannot stop a server: it would wait for itself")
         with self._life:
             native, self._native = self._native, None
             if native is None:
@@ -176,7 +179,7 @@ class Server:
         """Stop a server that nobody can stop any more."""
         if getattr(self, "_native", None) is None:
             return
-        if _native.executing_model() is None:
+        if _native.executing_model() is None and not _native.in_callback():
             self.stop()
         else:  # the collector came on a thread that the stop would wait for
             threading.Thread(target=self.stop, name="triton-inprocess-stop", daemon=True).start()
