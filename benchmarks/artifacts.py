@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -62,8 +63,13 @@ class Artifacts:
 
     def build(self) -> None:
         """Builds what is missing or out of date; raises BenchmarkError with the reason or the compiler's output."""
-        if self.are_current():
-            return
+        self.build_directory.mkdir(parents=True, exist_ok=True)
+        with (self.build_directory / "lock").open("w") as lock:  # processes of the tests may come here at once
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not self.are_current():
+                self._build()
+
+    def _build(self) -> None:
         started = time.time()  # what is edited during the build is built next time
         cmake = _tool("cmake")
         configure = [cmake, "-S", str(PROJECT / "benchmarks"), "-B", str(self.build_directory), "-G", "Ninja"]

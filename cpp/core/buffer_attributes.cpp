@@ -37,6 +37,10 @@ BufferAttributes::BufferAttributes() {
     TRITONSERVER_BufferAttributes* attributes = nullptr;
     check(api().TRITONSERVER_BufferAttributesNew(&attributes));
     attributes_.reset(attributes);
+    // Which the library leaves to chance.
+    set_memory_type(TRITONSERVER_MEMORY_CPU);
+    set_memory_type_id(0);
+    set_byte_size(0);
 }
 
 BufferAttributes::BufferAttributes(TRITONSERVER_BufferAttributes* others) : BufferAttributes() {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/parameter.h"
 #include "core/response_allocator.h"
 #include "runtime/function_table.h"
 #include "tensor/host_buffer_pool.h"
@@ -28,7 +29,10 @@ InferenceResponse::Parameter read_parameter(TRITONSERVER_InferenceResponse* resp
         case TRITONSERVER_PARAMETER_BOOL:
             return {name, *static_cast<const bool*>(value)};
         case TRITONSERVER_PARAMETER_DOUBLE:
-            return {name, *static_cast<const double*>(value)};
+            if (triton_inprocess::Parameter::doubles()) {
+                return {name, *static_cast<const double*>(value)};
+            }
+            break;  // it is BYTES
         case TRITONSERVER_PARAMETER_BYTES:
             break;  // the C API gives no length for these, and Triton sends none in responses
     }

@@ -12,11 +12,18 @@ void Parameter::Delete::operator()(TRITONSERVER_Parameter* parameter) const noex
     api().TRITONSERVER_ParameterDelete(parameter);
 }
 
+bool Parameter::doubles() noexcept {
+    return available("TRITONSERVER_InferenceRequestSetDoubleParameter");
+}
+
 Parameter::Owned Parameter::made(const std::string& name, TRITONSERVER_ParameterType type, const void* value) {
+    if (type == TRITONSERVER_PARAMETER_DOUBLE && !doubles()) {
+        throw Error(TRITONSERVER_ERROR_UNSUPPORTED,
+                    "the loaded library has no parameters of type DOUBLE; the first C API that has them is 1.28");
+    }
     Owned parameter(api().TRITONSERVER_ParameterNew(c_text(name, "name"), type, value));
     if (!parameter) {
-        throw Error(TRITONSERVER_ERROR_UNSUPPORTED, "the loaded library makes no parameters of type " +
-                                                        std::string(api().TRITONSERVER_ParameterTypeString(type)));
+        throw Error(TRITONSERVER_ERROR_INTERNAL, "the library made no parameter '" + name + "'");
     }
     return parameter;
 }

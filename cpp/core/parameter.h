@@ -12,6 +12,9 @@ namespace triton_inprocess {
 
 class Parameter {
   public:
+    /// Whether there are DOUBLE parameters: from C API 1.28 on. Before, their number in the ABI was that of BYTES.
+    static bool doubles() noexcept;
+
     Parameter(std::string name, const std::string& value);
     Parameter(std::string name, std::int64_t value);
     Parameter(std::string name, bool value);

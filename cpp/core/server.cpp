@@ -1,6 +1,9 @@
 #include "core/server.h"
 
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -19,6 +22,19 @@ std::vector<const TRITONSERVER_Parameter*> c_parameters(const std::vector<const 
         result.push_back(parameter->get());
     }
     return result;
+}
+
+/// Older libraries write to whatever path the name of a file leads to.
+void check_file_name(const std::string& parameter) {
+    constexpr std::string_view prefix = "file:";
+    if (parameter.compare(0, prefix.size(), prefix) != 0) {
+        return;
+    }
+    const std::filesystem::path path(parameter.substr(prefix.size()));
+    if (path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end()) {
+        throw Error(TRITONSERVER_ERROR_INVALID_ARG,
+                    "a file's name must be a path within the model's folder: '" + parameter + "'");
+    }
 }
 
 }  // namespace
@@ -145,6 +161,9 @@ void Server::load_model(const std::string& name) {
 }
 
 void Server::load_model_with_parameters(const std::string& name, const std::vector<const Parameter*>& parameters) {
+    for (const Parameter* const parameter : parameters) {
+        check_file_name(parameter->name());
+    }
     const ServerUse server = use();
     const auto loading = state_->load_lock();
     auto c_values = c_parameters(parameters);

@@ -28,6 +28,15 @@ ServerOptions::ServerOptions() {
     set_if_present(api().TRITONSERVER_ServerOptionsSetEnablePeerAccess(options, true));
 }
 
+std::unique_lock<std::mutex> ServerOptions::lock() const {
+    std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+    if (!lock) {
+        throw Error(TRITONSERVER_ERROR_UNAVAILABLE,
+                    "the options are being changed by another thread, or a server is being started from them");
+    }
+    return lock;
+}
+
 void ServerOptions::Delete::operator()(TRITONSERVER_ServerOptions* options) const noexcept {
     ignore(api().TRITONSERVER_ServerOptionsDelete(options));
 }

@@ -7,6 +7,7 @@
 namespace triton_inprocess {
 
 ServerState::ServerState(const ServerOptions& options) {
+    const auto unchanged = options.lock();
     check(api().TRITONSERVER_ServerNew(&server_, options.get()));
 }
 

@@ -18,7 +18,10 @@ class TRITONSERVER_ServerOptions(_native.ServerOptions):
     """
 
     def __init__(self) -> None:
-        """The library's defaults, but no retries of failing loads and peer access on, which it leaves to chance."""
+        """The library's defaults, but no retries of failing loads and peer access on, which it leaves to chance.
+
+        (TRITONSERVER_ServerOptionsNew)
+        """
         super().__init__()
         self._default_directories = {"backend", "cache", "repo_agent"}
         self._exit_timeout = 30

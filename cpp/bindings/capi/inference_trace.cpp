@@ -167,8 +167,9 @@ void register_inference_trace(nb::module_& module) {
             "(TRITONSERVER_InferenceTraceReportActivity, from C API 1.33).")
         .def(
             "spawn_child_trace",
-            [](nb::handle self) {
-                return CapiTrace(nb::cast<const CapiTrace&>(self).get()->spawn_child(), nb::borrow(self));
+            [](const CapiTrace& self) {
+                Ref<InferenceTrace> child = self.get()->spawn_child();
+                return CapiTrace(std::move(child), nb::find(self));
             },
             nb::sig("def spawn_child_trace(self) -> TRITONSERVER_InferenceTrace"),
             "A trace of the same functions with this one as its parent "

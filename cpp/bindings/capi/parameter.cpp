@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "bindings/arguments.h"
+#include "bindings/errors.h"
 #include "bindings/numpy.h"
 #include "bindings/python_buffer.h"
 #include "bindings/runtime.h"
@@ -28,6 +29,12 @@ nb::object to_bytes(nb::handle value) {
     if (!view.is_valid()) {
         PyErr_Clear();
         return nb::object();
+    }
+    // The memory of an array of objects is addresses; of a masked one it is not all.
+    const bool meant = text_of(view.attr("format")).find('O') == std::string::npos &&
+                       !nb::isinstance(value, nb::module_::import_("numpy.ma").attr("MaskedArray"));
+    if (!meant) {
+        wrong_type("value", "a str, int, bool, float or bytes", value);
     }
     return view.attr("tobytes")();
 }

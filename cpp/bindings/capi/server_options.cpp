@@ -4,6 +4,7 @@
 #include <nanobind/intrusive/ref.h>
 #include <nanobind/stl/string.h>
 
+#include <cmath>
 #include <string>
 #include <type_traits>
 
@@ -27,6 +28,11 @@ template <typename Argument>
 Argument passed(Taken<Argument> argument) {
     if constexpr (std::is_same_v<Argument, const char*>) {
         return c_text(argument, "a text");
+    } else if constexpr (std::is_same_v<Argument, double>) {
+        if (std::isnan(argument)) {
+            throw Error(TRITONSERVER_ERROR_INVALID_ARG, "a number is expected, not nan");
+        }
+        return argument;
     } else {
         return argument;
     }
@@ -36,6 +42,7 @@ Argument passed(Taken<Argument> argument) {
 template <typename... Arguments>
 auto setter(TRITONSERVER_Error* (*FunctionTable::*function)(TRITONSERVER_ServerOptions*, Arguments...)) {
     return [function](ServerOptions& options, Taken<Arguments>... arguments) {
+        const auto changing = options.lock();
         check((api().*function)(options.get(), passed<Arguments>(arguments)...));
     };
 }
@@ -50,6 +57,7 @@ auto thread_count_setter(TRITONSERVER_Error* (*FunctionTable::*function)(TRITONS
                                                             std::to_string(most_threads) + ", not " +
                                                             std::to_string(count));
         }
+        const auto changing = options.lock();
         check((api().*function)(options.get(), count));
     };
 }
@@ -61,6 +69,7 @@ void set_cache_config(ServerOptions& options, const std::string& name, const std
         throw Error(TRITONSERVER_ERROR_INVALID_ARG, "config_json must be a JSON object, not '" + config_json + "'");
     }
     check_json_depth(config_json);
+    const auto changing = options.lock();
     check(api().TRITONSERVER_ServerOptionsSetCacheConfig(options.get(), c_text(name, "cache_name"),
                                                          c_text(config_json, "config_json")));
 }
