@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -30,6 +31,11 @@ SET_INT_PARAMETER = "TRITONSERVER_InferenceRequestSetIntParameter"  # since 1.21
 INPUT_IN_MESSAGES = (1, 25)
 
 needs_cancel = pytest.mark.needs(CANCEL)
+
+
+def shown(value: object) -> str:
+    """A value as the name of a test, which is the same in every process."""
+    return re.sub(r" at 0x[0-9a-f]+", "", str(value))
 
 
 @pytest.fixture(scope="session")

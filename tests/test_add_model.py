@@ -18,7 +18,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from conftest import StartServer, add_echo, answer, write_identity, write_model
+from conftest import StartServer, add_echo, answer, shown, write_identity, write_model
 
 import triton_inprocess as ti
 
@@ -165,7 +165,7 @@ def test_one_result_may_be_given_alone(server: ti.Server, result: Any) -> None:
         (np.ma.MaskedArray([1], [True], np.float32), ["'y'", "mask"]),
         ({1: array(1)}, ["1"]),
     ],
-    ids=str,
+    ids=shown,
 )
 def test_a_wrong_result_is_described(server: ti.Server, result: Any, words: list[str]) -> None:
     with pytest.raises(ti.TritonError) as caught:
@@ -1166,7 +1166,7 @@ def test_an_error_reaches_other_callers(server: ti.Server, runtime: ti.runtime.R
         ({"version": None}, TypeError, "version"),
         ({"colour": "green"}, TypeError, "colour"),
     ],
-    ids=str,
+    ids=shown,
 )
 def test_a_wrong_declaration_is_refused_by_name(
     server: ti.Server, arguments: dict[str, Any], error: type[Exception], word: str
@@ -1198,7 +1198,7 @@ def test_what_is_missing_is_named(server: ti.Server, missing: str) -> None:
         ({"preferred_sizes": 4}, TypeError, "preferred_sizes"),
         ({"preferred_sizes": "4"}, TypeError, "preferred_sizes"),
     ],
-    ids=str,
+    ids=shown,
 )
 def test_wrong_batching_is_refused_by_name(arguments: dict[str, Any], error: type[Exception], word: str) -> None:
     with pytest.raises(error, match=word):

@@ -7,7 +7,7 @@ import threading
 from typing import Any
 
 import pytest
-from conftest import run_python
+from conftest import run_python, shown
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -122,7 +122,7 @@ def test_what_is_no_json_is_kept_as_it_is(text: str) -> None:
     assert Message(text).serialize_to_json() == text
 
 
-@pytest.mark.parametrize("text", [None, 1, 1.5, b"{}", bytearray(b"{}"), {}, [], object()], ids=repr)
+@pytest.mark.parametrize("text", [None, 1, 1.5, b"{}", bytearray(b"{}"), {}, [], object()], ids=shown)
 def test_what_is_no_text_is_a_type_error(text: Any) -> None:
     with pytest.raises(TypeError):
         Message(text)

@@ -107,8 +107,8 @@ def test_a_server_says_what_its_models_are(start: Start, repository: Path) -> No
     (statistics,) = decoded(server.model_statistics("plain", 3))["model_stats"]
     assert statistics["inference_count"] == 0
     answer(server, filled(server, "plain"))
-    (statistics,) = decoded(server.model_statistics("plain", 3))["model_stats"]
-    assert statistics["inference_count"] == 1
+    # It is counted a moment after the response.
+    wait_until(lambda: decoded(server.model_statistics("plain", 3))["model_stats"][0]["inference_count"] == 1)
     assert len(decoded(server.model_statistics("", -1))["model_stats"]) == 3
 
 
@@ -544,11 +544,11 @@ server = explicit("slow", exit_timeout=1)
 request = filled(server, "slow")
 told = Told(request)
 server.infer_async(request)
-sys.excepthook = lambda kind, error, trace: print(kind.__name__)
 """
     models = {"slow": {"parameters": {"delay_us": 1_000_000_000}}}
     result = run_capi_script(source, identity_backend, repository, models).check(within=10)
-    assert result.output == "InternalError\n"
+    assert result.errors.count("RuntimeWarning") == 1, result.errors
+    assert "could not be stopped" in result.errors
 
 
 def test_a_stop_in_a_signal_handler_while_the_server_is_being_stopped_does_not_hang(

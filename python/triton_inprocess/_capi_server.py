@@ -89,6 +89,8 @@ class TRITONSERVER_Server(_native.Server):
             self._stop_or_warn()
 
     def _stop_or_warn(self) -> None:
+        if not self._started:  # whoever has stopped it was told how that went
+            return
         try:
             self.stop()
         except TritonError as error:

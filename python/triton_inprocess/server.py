@@ -125,8 +125,8 @@ class Server:
         before C API 1.30 twice that); a load in progress is waited for. Then the server is left behind until the
         process ends, with one RuntimeWarning. Stopping twice, or before the start, does nothing.
 
-        Raises UnavailableError when it is called by the function of a model, or by a callback of `capi`: it would have to
-        wait for that.
+        Raises UnavailableError when it is called by the function of a model, or by a callback of `capi`: it would
+        wait for itself.
         """
         executing = _native.executing_model()
         if executing is not None:

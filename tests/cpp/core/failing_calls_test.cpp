@@ -56,7 +56,7 @@ void use_everything(const Server& server) {
     server.model_statistics("identity", -1);
     server.model_config("identity", -1, 1);
     server.model_index(0);
-    server.metrics();
+    server.metrics().formatted(TRITONSERVER_METRIC_PROMETHEUS);
 }
 
 /// Does as much as the failing call allows; every failure must be an Error.
@@ -75,7 +75,8 @@ void live(Use use) {
     }
     attempt([&] { use_everything(*server); });
     attempt([&] {
-        server->register_model_repository("/tmp", {{"a", "b"}});
+        const Parameter mapping("a", std::string("b"));
+        server->register_model_repository("/tmp", {&mapping});
         server->unregister_model_repository("/tmp");
         server->load_model("labels");
         server->unload_model("labels");

@@ -29,13 +29,13 @@ TEST_F(ServerTest, Asks) {
     EXPECT_TRUE(server->is_ready());
     EXPECT_TRUE(server->model_is_ready("identity", -1));
     EXPECT_FALSE(server->model_is_ready("identity", 2));
-    EXPECT_EQ(server->model_transaction_properties("decoupled", -1), TRITONSERVER_TXN_DECOUPLED);
-    EXPECT_EQ(server->model_batch_properties("identity", 1), TRITONSERVER_BATCH_UNKNOWN);
-    EXPECT_TRUE(contains(server->metadata(), "0.0.0-fake"));
-    EXPECT_TRUE(contains(server->model_metadata("identity", -1), "INPUT0"));
-    EXPECT_TRUE(contains(server->model_statistics("identity", -1), "inference_count"));
-    EXPECT_TRUE(contains(server->model_config("identity", -1, 1), "max_batch_size"));
-    EXPECT_TRUE(contains(server->model_index(0), "decoupled"));
+    EXPECT_EQ(server->model_transaction_properties("decoupled", -1).flags, TRITONSERVER_TXN_DECOUPLED);
+    EXPECT_EQ(server->model_batch_properties("identity", 1).flags, TRITONSERVER_BATCH_UNKNOWN);
+    EXPECT_TRUE(contains(server->metadata().to_json(), "0.0.0-fake"));
+    EXPECT_TRUE(contains(server->model_metadata("identity", -1).to_json(), "INPUT0"));
+    EXPECT_TRUE(contains(server->model_statistics("identity", -1).to_json(), "inference_count"));
+    EXPECT_TRUE(contains(server->model_config("identity", -1, 1).to_json(), "max_batch_size"));
+    EXPECT_TRUE(contains(server->model_index(0).to_json(), "decoupled"));
     EXPECT_EQ(error_of([&] { server->model_config("identity", -1, 2); }).code(), TRITONSERVER_ERROR_UNSUPPORTED);
     EXPECT_EQ(error_of([&] { server->model_metadata("unknown", -1); }).code(), TRITONSERVER_ERROR_NOT_FOUND);
     EXPECT_EQ(error_of([&] { make_request(*server, "unknown"); }).code(), TRITONSERVER_ERROR_NOT_FOUND);
@@ -52,7 +52,8 @@ TEST_F(ServerTest, ControlsModels) {
 }
 
 TEST_F(ServerTest, RegistersRepositories) {
-    server->register_model_repository("/tmp", {{"folder", "name"}});
+    const Parameter mapping("folder", std::string("name"));
+    server->register_model_repository("/tmp", {&mapping});
     EXPECT_EQ(error_of([&] { server->register_model_repository("/tmp", {}); }).code(),
               TRITONSERVER_ERROR_ALREADY_EXISTS);
     server->unregister_model_repository("/tmp");
