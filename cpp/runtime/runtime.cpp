@@ -54,7 +54,11 @@ Runtime::Runtime(const std::string& path) : path_(path) {
         throw Error(TRITONSERVER_ERROR_INVALID_ARG,
                     "'" + path + "' is not a libtritonserver: it lacks TRITONSERVER_ApiVersion");
     }
-    if (api_version(&major_, &minor_) != nullptr) {
+    if (TRITONSERVER_Error* const error = api_version(&major_, &minor_)) {
+        using ErrorDelete = decltype(FunctionTable::TRITONSERVER_ErrorDelete);
+        if (auto error_delete = reinterpret_cast<ErrorDelete>(library.symbol("TRITONSERVER_ErrorDelete"))) {
+            error_delete(error);
+        }
         throw Error(TRITONSERVER_ERROR_INTERNAL, "'" + path + "' does not tell the version of its C API");
     }
     if (major_ != 1 || minor_ < oldest_minor) {
