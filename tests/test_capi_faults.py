@@ -107,7 +107,7 @@ def set_options():
         "model_control_mode": [capi.TRITONSERVER_ModelControlMode.NONE],
         "rate_limiter_mode": [capi.TRITONSERVER_RateLimitMode.OFF],
         "rate_limiter_resource": ["r", 1, -1],
-        "log_format": [capi.TRITONSERVER_LogFormat.DEFAULT],
+        "log_file": [os.devnull], "log_format": [capi.TRITONSERVER_LogFormat.DEFAULT],
         "model_load_device_limit": [capi.TRITONSERVER_InstanceGroupKind.GPU, 0, 0.5],
         "cuda_memory_pool_byte_size": [0, 1], "cuda_virtual_address_size": [0, 1],
         "cache_config": ["local", "{}"], "min_supported_compute_capability": [6.0],
