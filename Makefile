@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find cpp python stubs -type f -not -name '*.pyc' -not -name '*.so')
 
 # The tests mostly wait for interpreters that end: two at a time.
-PYTEST_ARGUMENTS ?= --numprocesses=2 --dist=loadfile
+PYTEST_ARGUMENTS ?= --numprocesses=2 --dist=worksteal
 
 .PHONY: demo test test-runtimes sanitize lint format stubs bench wheel clean
 
