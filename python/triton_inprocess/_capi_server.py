@@ -6,11 +6,13 @@ import contextlib
 import threading
 import time
 import warnings
+from collections.abc import Sequence
 from typing import NoReturn
 
 from . import _native
 from ._capi_server_options import TRITONSERVER_ServerOptions
 from ._lifetime import running_servers
+from ._quiescence import wait_for_triton_threads
 from ._stopping import UNLOAD_GRACE, unload_all
 from .errors import TritonError, UnavailableError
 
@@ -68,6 +70,45 @@ class TRITONSERVER_Server(_native.Server):
             super().stop()
         if interruption is not None:
             raise interruption
+
+    # What may unload a model waits for Triton's threads first, here in Python: a C++ function that calls Python would be
+    # unwound where the interpreter ends meanwhile.
+
+    def unregister_model_repository(self, repository_path: str) -> None:
+        """Remove a repository (TRITONSERVER_ServerUnregisterModelRepository)."""
+        wait_for_triton_threads()
+        super().unregister_model_repository(repository_path)
+
+    def poll_model_repository(self) -> None:
+        """Look for changes in the repositories, in mode POLL (TRITONSERVER_ServerPollModelRepository)."""
+        wait_for_triton_threads()
+        super().poll_model_repository()
+
+    def load_model(self, model_name: str) -> None:
+        """Load a model, or load it again, in explicit mode (TRITONSERVER_ServerLoadModel)."""
+        wait_for_triton_threads()
+        super().load_model(model_name)
+
+    def load_model_with_parameters(self, model_name: str, parameters: Sequence[_native.TRITONSERVER_Parameter]) -> None:
+        """Load a model with the configuration of parameter `config` (JSON), in explicit mode.
+
+        Parameters `file:<version>/<name>` (BYTES) give it files (TRITONSERVER_ServerLoadModelWithParameters).
+        """
+        wait_for_triton_threads()
+        super().load_model_with_parameters(model_name, parameters)
+
+    def unload_model(self, model_name: str) -> None:
+        """Unload a model, in explicit mode (TRITONSERVER_ServerUnloadModel).
+
+        It goes when its last request is answered.
+        """
+        wait_for_triton_threads()
+        super().unload_model(model_name)
+
+    def unload_model_and_dependents(self, model_name: str) -> None:
+        """The same with the models that only it needs (TRITONSERVER_ServerUnloadModelAndDependents)."""
+        wait_for_triton_threads()
+        super().unload_model_and_dependents(model_name)
 
     def set_exit_timeout(self, timeout: int) -> None:
         """Seconds that `stop` may take (TRITONSERVER_ServerSetExitTimeout, from C API 1.30)."""

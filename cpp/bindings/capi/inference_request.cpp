@@ -72,7 +72,11 @@ void CapiRequest::set_response_callback(nb::object allocator, nb::object allocat
 
 nb::object CapiRequest::futures() {
     if (!futures_.is_valid()) {
-        nb::object made = response_futures.get()();
+        const nb::tuple nothing = nb::make_tuple();
+        nb::object made = nb::steal(call_on_native_thread(response_futures.get().ptr(), nothing.ptr(), nullptr));
+        if (!made.is_valid()) {
+            throw nb::python_error();
+        }
         if (!futures_.is_valid()) {  // making it can have run anything
             futures_ = std::move(made);
         }
@@ -85,7 +89,12 @@ void CapiRequest::get_next_response(nb::object future) {
         throw Error(TRITONSERVER_ERROR_INVALID_ARG,
                     "the request has a response callback, which gets the responses: no future can");
     }
-    futures().attr("add_future")(future);
+    // Where the interpreter ends meanwhile, the thread must not be unwound through here.
+    const nb::object add = futures().attr("add_future");
+    const nb::tuple arguments = nb::make_tuple(future);
+    if (!nb::steal(call_on_native_thread(add.ptr(), arguments.ptr(), nullptr)).is_valid()) {
+        throw nb::python_error();
+    }
 }
 
 Ref<PythonRequestObserver> CapiRequest::observe(nb::object self) {

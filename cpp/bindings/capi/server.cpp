@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "bindings/arguments.h"
-#include "bindings/cached_attribute.h"
 #include "bindings/capi/inference_request.h"
 #include "bindings/capi/inference_trace.h"
 #include "bindings/gil.h"
@@ -22,8 +21,6 @@ namespace nb = nanobind;
 
 namespace triton_inprocess {
 namespace {
-
-CachedAttribute wait_for_triton_threads("triton_inprocess._quiescence", "wait_for_triton_threads");
 
 /// A method that releases the GIL around the whole call: anything that asks Triton can block.
 template <typename Result, typename... Arguments>
@@ -39,16 +36,6 @@ auto released(Result (Server::*method)(Arguments...)) {
     return [method](Server& server, Arguments... arguments) {
         const ReleaseGil guard;
         return (server.*method)(arguments...);
-    };
-}
-
-/// The same for what may unload a model, before which Triton's threads must have come to rest.
-template <typename... Arguments>
-auto unloading(void (Server::*method)(Arguments...)) {
-    return [method](Server& server, Arguments... arguments) {
-        wait_for_triton_threads.get()();
-        const ReleaseGil guard;
-        (server.*method)(arguments...);
     };
 }
 
@@ -139,9 +126,9 @@ void register_server(nb::module_& module) {
             "repository_path"_a, "name_mapping"_a,
             "Add a repository in explicit mode; STRING parameters give folders other names "
             "(TRITONSERVER_ServerRegisterModelRepository).")
-        .def("unregister_model_repository", unloading(&Server::unregister_model_repository), "repository_path"_a,
+        .def("unregister_model_repository", released(&Server::unregister_model_repository), "repository_path"_a,
              "Remove a repository (TRITONSERVER_ServerUnregisterModelRepository).")
-        .def("poll_model_repository", unloading(&Server::poll_model_repository),
+        .def("poll_model_repository", released(&Server::poll_model_repository),
              "Look for changes in the repositories, in mode POLL (TRITONSERVER_ServerPollModelRepository).")
         .def("is_live", released(&Server::is_live), "Whether the server lives (TRITONSERVER_ServerIsLive).")
         .def("is_ready", released(&Server::is_ready),
@@ -175,23 +162,22 @@ void register_server(nb::module_& module) {
         .def("model_index", released(&Server::model_index), "flags"_a,
              "The models of the repositories; `flags` are bits of TRITONSERVER_ModelIndexFlag "
              "(TRITONSERVER_ServerModelIndex).")
-        .def("load_model", unloading(&Server::load_model), "model_name"_a,
+        .def("load_model", released(&Server::load_model), "model_name"_a,
              "Load a model, or load it again, in explicit mode (TRITONSERVER_ServerLoadModel).")
         .def(
             "load_model_with_parameters",
             [](Server& server, const std::string& name, const std::vector<const Parameter*>& given) {
                 const auto parameters = require_parameters("parameters", given);
-                wait_for_triton_threads.get()();
                 const ReleaseGil guard;
                 server.load_model_with_parameters(name, parameters);
             },
             "model_name"_a, "parameters"_a,
             "Load a model with the configuration of parameter `config` (JSON) and, if given, files of parameters "
             "`file:<version>/<name>` (TRITONSERVER_ServerLoadModelWithParameters).")
-        .def("unload_model", unloading(&Server::unload_model), "model_name"_a,
+        .def("unload_model", released(&Server::unload_model), "model_name"_a,
              "Unload a model, in explicit mode; it goes when its last request is answered "
              "(TRITONSERVER_ServerUnloadModel).")
-        .def("unload_model_and_dependents", unloading(&Server::unload_model_and_dependents), "model_name"_a,
+        .def("unload_model_and_dependents", released(&Server::unload_model_and_dependents), "model_name"_a,
              "The same with the models that only it needs (TRITONSERVER_ServerUnloadModelAndDependents).")
         .def("metrics", released(&Server::metrics),
              "What the server measures (TRITONSERVER_ServerMetrics); nothing when metrics are off.")
