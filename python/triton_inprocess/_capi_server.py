@@ -71,8 +71,8 @@ class TRITONSERVER_Server(_native.Server):
         if interruption is not None:
             raise interruption
 
-    # What may unload a model waits for Triton's threads first, here in Python: a C++ function that calls Python would be
-    # unwound where the interpreter ends meanwhile.
+    # What may unload a model waits for Triton's threads first, here in Python: a C++ function that calls Python would
+    # be unwound where the interpreter ends meanwhile.
 
     def unregister_model_repository(self, repository_path: str) -> None:
         """Remove a repository (TRITONSERVER_ServerUnregisterModelRepository)."""
