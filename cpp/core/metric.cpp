@@ -6,20 +6,26 @@
 namespace triton_inprocess {
 
 void Metric::Delete::operator()(TRITONSERVER_Metric* metric) const noexcept {
-    ignore(api().TRITONSERVER_MetricDelete(metric));
+    TRITONSERVER_Error* const error = api().TRITONSERVER_MetricDelete(metric);
+    if (error != nullptr) {
+        // The metric lives on, and its family must not go before it: both stay for good.
+        std::make_unique<Family>(family).release();
+        ignore(error);
+    }
 }
 
 Metric::Metric(const MetricFamily& family, const std::vector<const Parameter*>& labels, const MetricArgs* args)
-    : family_(family.shared()) {
+    : metric_(nullptr, Delete{family.shared()}) {
     std::vector<const TRITONSERVER_Parameter*> c_labels;
     c_labels.reserve(labels.size());
     for (const Parameter* const label : labels) {
         c_labels.push_back(label->get());
     }
     TRITONSERVER_Metric* metric = nullptr;
-    check(args == nullptr ? api().TRITONSERVER_MetricNew(&metric, family_.get(), c_labels.data(), c_labels.size())
-                          : api().TRITONSERVER_MetricNewWithArgs(&metric, family_.get(), c_labels.data(),
-                                                                 c_labels.size(), args->get()));
+    check(args == nullptr
+              ? api().TRITONSERVER_MetricNew(&metric, family.shared().get(), c_labels.data(), c_labels.size())
+              : api().TRITONSERVER_MetricNewWithArgs(&metric, family.shared().get(), c_labels.data(), c_labels.size(),
+                                                     args->get()));
     metric_.reset(metric);
 }
 

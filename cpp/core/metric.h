@@ -23,10 +23,12 @@ class Metric {
     void observe(double value);
 
   private:
+    using Family = std::shared_ptr<TRITONSERVER_MetricFamily>;
+
     struct Delete {
+        Family family;  ///< Goes after the metric.
         void operator()(TRITONSERVER_Metric* metric) const noexcept;
     };
-    std::shared_ptr<TRITONSERVER_MetricFamily> family_;  ///< Before the metric, so that it goes after it.
     std::unique_ptr<TRITONSERVER_Metric, Delete> metric_;
 };
 

@@ -7,13 +7,13 @@
 namespace triton_inprocess {
 namespace {
 
-// A setter that an older library lacks has nothing uninitialised to set either. Any other failure must be told: the
-// option would be left uninitialised.
-void set_if_present(TRITONSERVER_Error* error) {
-    if (error != nullptr && api().TRITONSERVER_ErrorCode(error) == TRITONSERVER_ERROR_UNSUPPORTED) {
-        ignore(error);
-    } else {
+// The library leaves these two to chance, so a failure to set them must be told. An older library, that lacks the
+// setter, has nothing to set either.
+void set_if_available(const char* setter, TRITONSERVER_Error* error) {
+    if (available(setter)) {
         check(error);
+    } else {
+        ignore(error);
     }
 }
 
@@ -24,8 +24,10 @@ ServerOptions::ServerOptions() {
     TRITONSERVER_ServerOptions* options = nullptr;
     check(api().TRITONSERVER_ServerOptionsNew(&options));
     options_.reset(options);
-    set_if_present(api().TRITONSERVER_ServerOptionsSetModelLoadRetryCount(options, 0));
-    set_if_present(api().TRITONSERVER_ServerOptionsSetEnablePeerAccess(options, true));
+    set_if_available("TRITONSERVER_ServerOptionsSetModelLoadRetryCount",
+                     api().TRITONSERVER_ServerOptionsSetModelLoadRetryCount(options, 0));
+    set_if_available("TRITONSERVER_ServerOptionsSetEnablePeerAccess",
+                     api().TRITONSERVER_ServerOptionsSetEnablePeerAccess(options, true));
 }
 
 std::unique_lock<std::mutex> ServerOptions::lock() const {
