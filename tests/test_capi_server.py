@@ -790,6 +790,28 @@ def test_stopping_releases_the_gil(identity_backend: Path, repository: Path) -> 
     others_run_during(server.stop, 0.45)
 
 
+@pytest.mark.parametrize("mode", capi.TRITONSERVER_ModelControlMode)
+def test_a_stop_comes_when_nothing_is_in_flight_and_tritons_threads_sleep(
+    identity_backend: Path, repository: Path, monkeypatch: pytest.MonkeyPatch, mode: capi.TRITONSERVER_ModelControlMode
+) -> None:
+    """A model whose thread is still busy must not be unloaded, and the library's own stop does not mind."""
+    write_identity(repository, "slow", parameters={"delay_us": 100_000})
+    options = explicit_options(repository, identity_backend)
+    options.set_model_control_mode(mode)
+    server = capi.TRITONSERVER_Server(options)
+    if mode == capi.TRITONSERVER_ModelControlMode.EXPLICIT:
+        server.load_model("slow")
+    seen: list[tuple[int, bool]] = []
+    monkeypatch.setattr(
+        "triton_inprocess._stopping.wait_for_triton_threads", lambda: seen.append((server.use_count, server.running))
+    )
+    request = filled(server, "slow")
+    server.infer_async(request)
+    server.stop()
+    assert seen == [(0, True)]
+    next_response(request)[0].throw_if_response_error()
+
+
 def test_a_stop_waits_for_a_model_that_needs_the_gil(server: ti.Server) -> None:
     gate = Gate()
     server.add_model(gate, name="m", **FLOATS)

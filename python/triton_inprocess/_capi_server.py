@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 import warnings
@@ -13,7 +12,7 @@ from . import _native
 from ._capi_server_options import TRITONSERVER_ServerOptions
 from ._lifetime import running_servers
 from ._quiescence import wait_for_triton_threads
-from ._stopping import UNLOAD_GRACE, unload_all
+from ._stopping import UNLOAD_GRACE, prepare_stop
 from .errors import TritonError, UnavailableError
 
 __all__ = ["TRITONSERVER_Server"]
@@ -61,10 +60,8 @@ class TRITONSERVER_Server(_native.Server):
             self._started = False
             running_servers.discard(self)
             try:
-                if self.running and self._explicit:
-                    self.stop_accepting()
-                    with contextlib.suppress(TritonError):  # whatever stays is for the library's own stop
-                        unload_all(self, deadline)
+                if self.running:
+                    prepare_stop(self, self._explicit, deadline)
             except BaseException as error:  # such as a Ctrl-C: the server is stopped all the same
                 interruption = error
             super().stop()

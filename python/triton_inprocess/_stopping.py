@@ -1,4 +1,4 @@
-"""What comes before a stop, so that it is immediate."""
+"""What comes before a stop, so that it is immediate and safe."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from . import _native
 from ._quiescence import wait_for_triton_threads
 from .errors import TritonError, UnsupportedError
 
-__all__ = ["UNLOAD_GRACE", "model_index", "unload_all", "unloaded"]
+__all__ = ["UNLOAD_GRACE", "model_index", "prepare_stop", "unloaded"]
 
 UNLOAD_GRACE = 0.5  # seconds that unloading may take where the exit timeout is shorter
-_UNLOAD_POLL = 0.001
+_POLL = 0.001
 
 
 def model_index(server: _native.Server, flags: int = 0) -> list[dict[str, str]]:
@@ -28,25 +28,35 @@ def unloaded(entry: dict[str, str]) -> bool:
     return entry.get("state", "UNAVAILABLE") == "UNAVAILABLE"
 
 
-def unload_all(server: _native.Server, deadline: float) -> None:
-    """Unload every model of a server in explicit mode, and wait for that until the deadline (time.monotonic).
+def prepare_stop(server: _native.Server, explicit: bool, deadline: float) -> None:
+    """Close a server to requests, and leave the library as little to wait for as can be until the deadline.
 
-    The library looks only once a second whether the models are gone; without models it does not wait at all.
+    The library's own stop looks only once a second whether requests and models are gone, and unloads models whose
+    threads may still be busy (see _quiescence). `explicit`: whether the models can be unloaded before.
     """
+    server.stop_accepting()
+    while server.use_count and time.monotonic() < deadline:
+        time.sleep(_POLL)
+    if explicit:
+        with contextlib.suppress(TritonError):  # whatever stays is for the library's own stop
+            _unload_all(server, deadline)
+    if time.monotonic() >= deadline:
+        # The time is used up: the library need not wait for as long again, if it can be told so.
+        with contextlib.suppress(UnsupportedError):
+            server.set_exit_timeout(0)
+    wait_for_triton_threads()
+
+
+def _unload_all(server: _native.Server, deadline: float) -> None:
+    """Unload every model of a server in explicit mode, and wait for that."""
     staying = set()
     for name in _present(server):
         try:
             server.unload_model(name)
         except TritonError:  # it is for the library's own stop, and not waited for here
             staying.add(name)
-    while time.monotonic() < deadline:
-        if _present(server) <= staying:
-            wait_for_triton_threads()  # that unload what neither list has
-            return
-        time.sleep(_UNLOAD_POLL)
-    # The time is used up: the library need not wait for as long again, if it can be told so.
-    with contextlib.suppress(UnsupportedError):
-        server.set_exit_timeout(0)
+    while time.monotonic() < deadline and not _present(server) <= staying:
+        time.sleep(_POLL)
 
 
 def _present(server: _native.Server) -> set[str]:
