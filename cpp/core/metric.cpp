@@ -9,7 +9,7 @@ void Metric::Delete::operator()(TRITONSERVER_Metric* metric) const noexcept {
     TRITONSERVER_Error* const error = api().TRITONSERVER_MetricDelete(metric);
     if (error != nullptr) {
         // The metric lives on, and its family must not go before it: both stay for good.
-        static_cast<void>(std::make_unique<Family>(family).release());
+        [[maybe_unused]] const auto* const kept = std::make_unique<Family>(family).release();
         ignore(error);
     }
 }
