@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
 import textwrap
@@ -21,6 +22,10 @@ PROJECT = Path(__file__).resolve().parent.parent
 # `benchmarks` is not installed; the identity backend is built by it.
 if str(PROJECT) not in sys.path:
     sys.path.insert(0, str(PROJECT))
+
+# A shell's background jobs ignore Ctrl-C, and so would every interpreter that the tests start from one.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 StartServer = Callable[..., ti.Server]
 
