@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
 
@@ -34,6 +35,16 @@ SET_INT_PARAMETER = "TRITONSERVER_InferenceRequestSetIntParameter"  # since 1.21
 
 # The first runtime tested whose errors name the input that has the wrong data type.
 INPUT_IN_MESSAGES = (1, 25)
+
+# Few examples by default, many with --hypothesis-profile=nightly.
+hypothesis.settings.register_profile("nightly", print_blob=True)
+
+
+def examples(count: int, **more: Any) -> hypothesis.settings:
+    """How a property is tried: `count` examples, and as long as each takes."""
+    many = hypothesis.settings.get_current_profile_name() == "nightly"
+    return hypothesis.settings(deadline=None, max_examples=count * (20 if many else 1), **more)
+
 
 needs_cancel = pytest.mark.needs(CANCEL)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import run_python
-from hypothesis import given, settings
+from conftest import examples, run_python
+from hypothesis import given
 from hypothesis import strategies as st
 
 import triton_inprocess as ti
@@ -70,7 +70,7 @@ def test_they_are_the_same_in_a_fresh_process() -> None:
     byte_size=st.integers(0, (1 << 64) - 1),
     order=st.permutations(["memory_type", "memory_type_id", "byte_size"]),
 )
-@settings(deadline=None)
+@examples(100)
 def test_what_is_set_is_what_is_read(memory_type: Any, memory_type_id: int, byte_size: int, order: list[str]) -> None:
     values: dict[str, Any] = {"memory_type": memory_type, "memory_type_id": memory_type_id, "byte_size": byte_size}
     attributes = BufferAttributes()

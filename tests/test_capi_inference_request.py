@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import write_identity
+from conftest import examples, write_identity
 from helpers_capi_inference import (
     CPU,
     FINAL,
@@ -36,7 +36,7 @@ from helpers_capi_inference import (
     seconds_of,
 )
 from helpers_lifetime import wait_until
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule, run_state_machine_as_test
 
@@ -1306,10 +1306,9 @@ def test_the_life_cycle_in_any_order(host: Host) -> None:
     LifeCycle.host = host
     run_state_machine_as_test(
         LifeCycle,
-        settings=settings(
-            max_examples=60,
+        settings=examples(
+            60,
             stateful_step_count=30,
-            deadline=None,
             database=None,
             suppress_health_check=list(HealthCheck),
         ),

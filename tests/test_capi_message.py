@@ -7,8 +7,8 @@ import threading
 from typing import Any
 
 import pytest
-from conftest import run_python, shown
-from hypothesis import given, settings
+from conftest import examples, run_python, shown
+from hypothesis import given
 from hypothesis import strategies as st
 
 import triton_inprocess as ti
@@ -43,7 +43,7 @@ NESTINGS = [
 
 
 @given(JSON_VALUES, st.booleans())
-@settings(deadline=None, max_examples=300)
+@examples(300)
 def test_what_goes_in_comes_out(value: Any, ascii_only: bool) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only)
     assert json.loads(Message(text).serialize_to_json()) == value

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import run_python
-from hypothesis import settings
+from conftest import examples, run_python
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
@@ -464,4 +463,4 @@ class Metrics(RuleBasedStateMachine):
 
 
 TestAnyOrder = Metrics.TestCase
-TestAnyOrder.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestAnyOrder.settings = examples(60, stateful_step_count=40)

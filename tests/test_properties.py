@@ -9,8 +9,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from conftest import INPUT_IN_MESSAGES, answer
-from hypothesis import given, settings
+from conftest import INPUT_IN_MESSAGES, answer, examples
+from helpers_dlpack import Producer
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -19,10 +20,10 @@ import triton_inprocess as ti
 Array = np.ndarray[Any, Any]
 
 DTYPES = [np.dtype(name) for name in ("?", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8")]
-MAXIMUM_RANK = 4
+MAXIMUM_RANK = 6
 BATCH = 8
 
-quickly = settings(deadline=None, max_examples=150)
+quickly = examples(150)
 
 
 class Echo:
@@ -62,20 +63,32 @@ def indices(size: int) -> st.SearchStrategy[slice]:
 
 
 @st.composite
-def views(draw: st.DrawFn, dtypes: st.SearchStrategy[np.dtype[Any]] | None = None) -> Array:
-    """Arrays of any type and shape, laid out in any way."""
+def views(
+    draw: st.DrawFn, dtypes: st.SearchStrategy[np.dtype[Any]] | None = None, min_dims: int = 1, native: bool = False
+) -> Array:
+    """Arrays of any type and shape, laid out in any way; aligned and in native byte order if `native`."""
     dtype = draw(st.sampled_from(DTYPES) if dtypes is None else dtypes)
-    if draw(st.booleans()) and dtype.itemsize > 1:
+    if not native and draw(st.booleans()) and dtype.itemsize > 1:
         dtype = dtype.newbyteorder()
-    shape = draw(arrays.array_shapes(min_dims=1, max_dims=MAXIMUM_RANK, min_side=0, max_side=4))
+    shape = draw(arrays.array_shapes(min_dims=min_dims, max_dims=MAXIMUM_RANK, min_side=0, max_side=3))
     array = draw(arrays.arrays(dtype, shape))
+    if not native and draw(st.booleans()):
+        offset = draw(st.integers(1, 9))
+        memory = bytearray(offset) + array.tobytes()
+        array = np.frombuffer(memory, dtype, array.size, offset).reshape(shape)
     if draw(st.booleans()):
         array = np.asfortranarray(array)
-    array = array[tuple(draw(indices(size)) for size in array.shape)]
+    array = array[(*(draw(indices(size)) for size in array.shape), ...)]  # the last, so that it stays an array
     array = array.transpose(draw(st.permutations(range(array.ndim))))
-    if draw(st.booleans()):
+    if array.ndim and array.shape[0] and draw(st.booleans()):
+        array = np.broadcast_to(array[0], (draw(st.integers(0, 3)), *array.shape[1:]))
+    elif draw(st.booleans()):
         array.flags.writeable = False
     return array
+
+
+def must_be_copied(array: Array) -> bool:
+    return bool(array.size) and not (array.flags.c_contiguous and array.dtype.isnative)
 
 
 def native(array: Array) -> Array:
@@ -97,6 +110,45 @@ def test_arrays_come_back_through_a_model(echo: Echo, array: Array) -> None:
     assert received.flags.c_contiguous
     assert received.flags.writeable
     assert same(array, before)
+
+
+@quickly
+@given(array=views(min_dims=0), copy=st.sampled_from([None, True, False]))
+def test_arrays_are_copied_exactly_when_they_must(array: Array, copy: bool | None) -> None:
+    if copy is False and must_be_copied(array):
+        with pytest.raises(ValueError, match="copy is False"):
+            ti.Tensor.from_any(array, copy=copy)
+        return
+    tensor = ti.Tensor.from_any(array, copy=copy)
+    copied = copy is True or must_be_copied(array)
+    assert (tensor.shape, tensor.size) == (array.shape, array.nbytes)
+    assert array.size == 0 or (tensor.data_ptr == array.ctypes.data) == (not copied)
+    for received in (
+        tensor.numpy(),
+        np.asarray(tensor),
+        np.from_dlpack(tensor),
+        np.array(tensor.tolist(), array.dtype),
+    ):
+        assert same(received.reshape(array.shape), array)
+    for view in (tensor.numpy(), np.from_dlpack(tensor)):
+        assert array.size == 0 or view.ctypes.data == tensor.data_ptr
+        assert view.flags.writeable == copied
+
+
+@quickly
+@given(array=views(min_dims=0, native=True), offset=st.integers(0, 40), version=st.sampled_from([None, (1, 0)]))
+def test_capsules_of_any_layout_are_read(array: Array, offset: int, version: tuple[int, int] | None) -> None:
+    strides = [stride // array.itemsize for stride in array.strides]
+    producer = Producer(
+        array, array.shape, strides, byte_offset=offset, address=array.ctypes.data - offset, version=version
+    )
+    tensor = ti.Tensor.from_dlpack(producer)
+    assert same(tensor.numpy(), array)
+    viewed = array.size == 0 or array.flags.c_contiguous
+    assert array.size == 0 or (tensor.data_ptr == array.ctypes.data) == viewed
+    assert producer.deleted == (not viewed)
+    del tensor
+    assert producer.deleted == 1
 
 
 @quickly
@@ -189,7 +241,7 @@ def test_any_memory_is_read_as_strings_or_refused(content: bytes, count: int) ->
     assert received == expected
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(
     rows=st.lists(st.integers(1, BATCH), min_size=1, max_size=12),
     width=st.integers(0, 3),
@@ -216,7 +268,7 @@ def test_batches_are_joined_and_parted(echo: Echo, rows: list[int], width: int, 
         assert received.tolist() == array.tolist()
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(
     array=views(),
     declared=st.sampled_from(DTYPES),

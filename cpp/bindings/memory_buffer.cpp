@@ -1,5 +1,8 @@
 #include "bindings/memory_buffer.h"
 
+#include <optional>
+
+#include "bindings/dlpack_import.h"
 #include "bindings/python_buffer.h"
 #include "runtime/error.h"
 
@@ -27,6 +30,10 @@ void register_memory_buffer(nb::module_& module) {
         "`data_ptr` is its address, `size` its length in bytes; `owner` is kept alive for as long as "
         "anything uses the memory.")
         .def("__init__", &make, "data_ptr"_a, "memory_type"_a, "memory_type_id"_a, "size"_a, "owner"_a.none())
+        .def_static(
+            "from_dlpack", [](nb::handle object) { return MemoryBuffer{import_dlpack(object, std::nullopt).buffer()}; },
+            "object"_a, nb::sig("def from_dlpack(object: typing.Any) -> MemoryBuffer"),
+            "The memory of an object that speaks DLPack, or of a DLPack capsule: see Tensor.from_dlpack.")
         .def_prop_ro("data_ptr",
                      [](const MemoryBuffer& self) { return reinterpret_cast<std::uintptr_t>(self.buffer->data()); })
         .def_prop_ro("memory_type", [](const MemoryBuffer& self) { return self.buffer->memory_type(); })

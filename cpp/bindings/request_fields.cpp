@@ -8,8 +8,8 @@
 #include <variant>
 
 #include "bindings/arguments.h"
+#include "bindings/conversion.h"
 #include "bindings/errors.h"
-#include "bindings/numpy.h"
 #include "runtime/error.h"
 
 namespace nb = nanobind;
@@ -20,7 +20,7 @@ namespace {
 /// The tensor for an input; what is wrong with the data is said with the input's name.
 Tensor input_tensor(const std::string& name, nb::handle data) {
     try {
-        return to_tensor(data);
+        return from_any(data);
     } catch (nb::python_error& error) {
         if (error.matches(PyExc_UnicodeError)) {
             throw;  // it says more than a text can

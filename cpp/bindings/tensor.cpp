@@ -4,14 +4,18 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstring>
 #include <string>
 #include <vector>
 
-#include "bindings/dlpack.h"
+#include "bindings/bytes_array.h"
+#include "bindings/conversion.h"
+#include "bindings/dlpack_export.h"
+#include "bindings/dlpack_import.h"
 #include "bindings/memory_buffer.h"
 #include "bindings/numpy.h"
-#include "runtime/error.h"
-#include "tensor/bytes_codec.h"
+#include "tensor/bfloat16.h"
+#include "tensor/host_buffer_pool.h"
 
 namespace nb = nanobind;
 
@@ -28,52 +32,120 @@ nb::tuple shape_tuple(const Tensor& tensor) {
     return nb::tuple(shape);
 }
 
-nb::object as_array(const Tensor& tensor, const nb::object& dtype, const nb::object& copy) {
-    nb::object array = to_array(tensor);
-    const bool copied_already = tensor.data_type() == TRITONSERVER_TYPE_BYTES;
-    const bool other_dtype = !dtype.is_none() && !dtype.equal(array.attr("dtype"));
-    if (!copy.is_none() && !nb::cast<bool>(copy)) {
-        if (other_dtype || copied_already) {
-            throw nb::value_error("the tensor cannot become this array without a copy, and copy is False");
-        }
-        return array;
-    }
-    if (other_dtype) {
-        return array.attr("astype")(dtype);
-    }
-    return !copy.is_none() && !copied_already ? array.attr("copy")() : array;
-}
-
-Tensor over_array(nb::handle array, const std::optional<TRITONSERVER_DataType>& data_type) {
-    std::optional<Tensor> tensor = tensor_over_array(array);
-    if (!tensor) {
-        throw Error(TRITONSERVER_ERROR_INVALID_ARG,
-                    "array is not a C-contiguous numpy array of a type that Triton has");
-    }
-    return data_type ? Tensor(*data_type, tensor->shape(), tensor->buffer()) : *std::move(tensor);
-}
-
-Tensor from_elements(const nb::list& elements, Shape shape) {
-    std::vector<std::string_view> views;
-    views.reserve(elements.size());
-    for (const nb::handle element : elements) {
-        char* data = nullptr;
-        Py_ssize_t size = 0;
-        if (PyBytes_AsStringAndSize(element.ptr(), &data, &size) != 0) {
-            throw nb::python_error();
-        }
-        views.emplace_back(data, static_cast<std::size_t>(size));
-    }
-    if (element_count(shape.data(), shape.size()) != views.size()) {
-        throw Error(TRITONSERVER_ERROR_INVALID_ARG, "shape " + shape_text(shape.data(), shape.size()) +
-                                                        " does not hold " + std::to_string(views.size()) + " elements");
-    }
-    return Tensor(TRITONSERVER_TYPE_BYTES, std::move(shape), encode_bytes(views));
-}
-
 /// Calls a function of triton_inprocess._convert, where the general and slow conversions live.
 nb::object convert(const char* function, nb::handle argument) {
     return nb::module_::import_("triton_inprocess._convert").attr(function)(argument);
+}
+
+nb::object as_numpy(const Tensor& tensor, std::optional<bool> copy) {
+    const bool is_copy = tensor.data_type() == TRITONSERVER_TYPE_BYTES;
+    if (is_copy && !copy.value_or(true)) {
+        throw nb::value_error("a BYTES tensor cannot become an array without a copy, and copy is False");
+    }
+    nb::object array = to_array(tensor);
+    return copy.value_or(false) && !is_copy ? array.attr("copy")() : array;
+}
+
+nb::object as_array(const Tensor& tensor, const nb::object& dtype, std::optional<bool> copy) {
+    nb::object array = to_array(tensor);
+    if (dtype.is_none() || dtype.equal(array.attr("dtype"))) {
+        return as_numpy(tensor, copy);
+    }
+    if (!copy.value_or(true)) {
+        throw nb::value_error("the tensor cannot become an array of another dtype without a copy, and copy is False");
+    }
+    return array.attr("astype")(dtype);
+}
+
+nb::object as_list(const Tensor& tensor) {
+    if (tensor.data_type() == TRITONSERVER_TYPE_BF16) {
+        return convert("bfloat16_list", nb::cast(tensor));
+    }
+    return to_array(tensor).attr("tolist")();
+}
+
+Tensor as_type(const Tensor& tensor, TRITONSERVER_DataType data_type) {
+    if (element_size(data_type) != element_size(tensor.data_type())) {
+        throw nb::type_error((std::string("a ") + data_type_name(tensor.data_type()) + " tensor cannot be viewed as " +
+                              data_type_name(data_type) + ", whose elements have another size")
+                                 .c_str());
+    }
+    return Tensor(data_type, tensor.shape(), tensor.buffer());
+}
+
+void require_bytes(const Tensor& tensor) {
+    if (tensor.data_type() != TRITONSERVER_TYPE_BYTES) {
+        throw nb::type_error(
+            (std::string("the tensor must be BYTES, not ") + data_type_name(tensor.data_type())).c_str());
+    }
+}
+
+nb::object as_bytes_array(const Tensor& tensor) {
+    require_bytes(tensor);
+    return to_array(tensor);
+}
+
+nb::object as_string_array(const Tensor& tensor, const std::string& encoding, const std::string& errors,
+                           const nb::object& dtype) {
+    require_bytes(tensor);
+    nb::object array = string_array(tensor, encoding, errors);
+    return dtype.is_none() ? array : nb::object(array.attr("astype")(dtype));
+}
+
+/// A DataType, or what triton_inprocess._convert.to_data_type makes one of.
+std::optional<DataType> data_type_argument(const nb::object& value) {
+    if (value.is_none()) {
+        return std::nullopt;
+    }
+    return nb::cast<TRITONSERVER_DataType>(convert("to_data_type", value));
+}
+
+Tensor of_array(nb::handle array, std::optional<DataType> data_type, std::optional<bool> copy) {
+    const std::optional<ArrayView> view = view_of_array(array);
+    if (!view || view->data_type == TRITONSERVER_TYPE_INVALID) {
+        throw nb::type_error("array must be a numpy.ndarray of a type that Triton has");
+    }
+    if (element_size(data_type.value_or(view->data_type)) != view->layout.element_size) {
+        throw nb::type_error("data_type must have elements of the array's size");
+    }
+    return tensor_of_array(array, *view, data_type, copy);
+}
+
+template <typename Value>
+void round_all(const Tensor& source, std::uint16_t* target) {
+    const auto* const values = static_cast<const char*>(source.buffer()->data());
+    for (std::size_t i = 0; i < source.element_count(); ++i) {
+        Value value;
+        std::memcpy(&value, values + i * sizeof(value), sizeof(value));  // numpy's arrays need not be aligned
+        target[i] = to_bfloat16(value);
+    }
+}
+
+Tensor round_to_bfloat16(nb::handle array) {
+    const Tensor source = of_array(array, std::nullopt, std::nullopt);
+    const Ref<Buffer> bits = HostBufferPool::instance().allocate(source.element_count() * sizeof(std::uint16_t));
+    auto* const target = static_cast<std::uint16_t*>(bits->data());
+    switch (source.data_type()) {
+        case TRITONSERVER_TYPE_FP32:
+            round_all<float>(source, target);
+            break;
+        case TRITONSERVER_TYPE_FP64:
+            round_all<double>(source, target);
+            break;
+        case TRITONSERVER_TYPE_INT64:
+            round_all<std::int64_t>(source, target);
+            break;
+        case TRITONSERVER_TYPE_UINT64:
+            round_all<std::uint64_t>(source, target);
+            break;
+        default:
+            throw nb::type_error("array must be of float32, float64, int64 or uint64");
+    }
+    return Tensor(TRITONSERVER_TYPE_BF16, source.shape(), bits);
+}
+
+Tensor make_from_any(nb::handle value, const nb::object& data_type, std::optional<bool> copy) {
+    return from_any(value, data_type_argument(data_type), copy);
 }
 
 }  // namespace
@@ -108,12 +180,12 @@ void register_tensor(nb::module_& module) {
             "Which device of that kind.")
         .def_prop_ro(
             "size", [](const Tensor& self) { return self.buffer()->byte_size(); }, "Length in bytes.")
-        .def(
-            "numpy", [](const Tensor& self) { return to_array(self); },
-            nb::sig("def numpy(self) -> triton_inprocess._types.Array"),
-            "A numpy array over the same memory, without a copy.\n\n"
-            "BYTES become an object array of `bytes`, which is a copy. BF16 needs the package ml_dtypes, or raises "
-            "UnsupportedError. The array is writable unless the memory belongs to a caller.")
+        .def("numpy", &as_numpy, "copy"_a.none() = nb::none(),
+             nb::sig("def numpy(self, copy: bool | None = None) -> triton_inprocess._types.Array"),
+             "A numpy array over the same memory, without a copy unless `copy` is True.\n\n"
+             "BYTES become an object array of `bytes`, which is a copy: ValueError if `copy` is False. BF16 needs the "
+             "package ml_dtypes, or raises UnsupportedError, as GPU memory does. The array is writable unless the "
+             "memory belongs to a caller.")
         .def("__array__", &as_array, "dtype"_a.none() = nb::none(), nb::kw_only(), "copy"_a.none() = nb::none(),
              nb::sig("def __array__(self, dtype: typing.Any = None, *, copy: bool | None = None) -> "
                      "triton_inprocess._types.Array"),
@@ -125,43 +197,69 @@ void register_tensor(nb::module_& module) {
              "The tensor as a DLPack capsule (array API standard).")
         .def("__dlpack_device__", &dlpack_device, nb::sig("def __dlpack_device__(self) -> tuple[int, int]"),
              "DLPack's device type and number.")
-        .def(
-            "to_bytes_array", [](nb::handle self) { return convert("to_bytes_array", self); },
-            nb::sig("def to_bytes_array(self) -> triton_inprocess._types.ObjectArray"),
-            "The elements of a BYTES tensor as an object array of `bytes`. Raises TypeError for another type.")
-        .def(
-            "to_string_array", [](nb::handle self) { return convert("to_string_array", self); },
-            nb::sig("def to_string_array(self) -> triton_inprocess._types.ObjectArray"),
-            "The elements of a BYTES tensor as an object array of `str`, decoded as UTF-8. Raises TypeError for "
-            "another type "
-            "and UnicodeDecodeError for what is no UTF-8.")
+        .def("tolist", &as_list, nb::sig("def tolist(self) -> typing.Any"),
+             "The elements as (nested) lists of Python's numbers; BYTES as `bytes`; the only one of a tensor without "
+             "dimensions as it is.")
+        .def("view", &as_type, "data_type"_a, nb::sig("def view(self, data_type: DataType) -> Tensor"),
+             "The same memory under another data type with elements of the same size, as the bits of BF16 are UINT16. "
+             "Raises TypeError for another size.")
+        .def("to_bytes_array", &as_bytes_array,
+             nb::sig("def to_bytes_array(self) -> triton_inprocess._types.ObjectArray"),
+             "The elements of a BYTES tensor as an object array of `bytes`. Raises TypeError for another type, and "
+             "InvalidArgumentError for memory that holds anything else than the elements, naming element and offset.")
+        .def("to_string_array", &as_string_array, "encoding"_a = "utf-8", "errors"_a = "strict",
+             "dtype"_a.none() = nb::none(),
+             nb::sig("def to_string_array(self, encoding: str = 'utf-8', errors: str = 'strict', dtype: typing.Any = "
+                     "None) -> triton_inprocess._types.Array"),
+             "The elements of a BYTES tensor as an object array of `str`, decoded as `bytes.decode` does; as an array "
+             "of another dtype, such as numpy.dtypes.StringDType(), if one is given.\n\n"
+             "Raises TypeError for another type of tensor and UnicodeDecodeError for what cannot be decoded.")
+        .def_static("from_any", &make_from_any, "value"_a, "data_type"_a.none() = nb::none(),
+                    "copy"_a.none() = nb::none(),
+                    nb::sig("def from_any(value: typing.Any, data_type: typing.Any = None, copy: bool | None = None) "
+                            "-> Tensor"),
+                    "A tensor for `value`: a Tensor, a numpy array or scalar, a number, str or bytes, a (nested) list "
+                    "of those, or an object with DLPack, the buffer protocol, `__array_interface__` or `__array__`.\n\n"
+                    "`data_type`: a DataType, Triton's name for it or a numpy dtype. Values of another type are "
+                    "converted if all of them fit; for BF16 they are rounded to the nearest (of two to the even one), "
+                    "and uint16 is taken for the bits. `copy`: True always copies; None only what cannot be read as it "
+                    "lies (strides, byte order, another type, lists, strings); False raises ValueError for that.\n\n"
+                    "Raises TypeError for what has no Triton type, for a masked array and for values of a kind that "
+                    "does not convert (1.5 to an integer); ValueError for a value out of range.")
         .def_static(
-            "from_bytes_array", [](nb::handle array) { return convert("from_bytes_array", array); }, "array"_a,
+            "from_bytes_array", [](nb::handle array) { return from_any(array, TRITONSERVER_TYPE_BYTES); }, "array"_a,
             nb::sig("def from_bytes_array(array: typing.Any) -> Tensor"),
-            "A BYTES tensor of an array or (nested) list of bytes. numpy's S arrays cannot hold trailing NULs: lists "
-            "and object "
-            "arrays keep them.")
+            "A BYTES tensor of an array or (nested) list of bytes (or str, encoded as UTF-8). numpy's S arrays cannot "
+            "hold trailing NULs: lists and object arrays keep them.")
         .def_static(
-            "from_string_array", [](nb::handle array) { return convert("from_string_array", array); }, "array"_a,
+            "from_string_array", [](nb::handle array) { return from_any(array, TRITONSERVER_TYPE_BYTES); }, "array"_a,
             nb::sig("def from_string_array(array: typing.Any) -> Tensor"),
-            "A BYTES tensor of an array or (nested) list of str, encoded as UTF-8.")
+            "A BYTES tensor of an array or (nested) list of str (or bytes), encoded as UTF-8.")
         .def_static(
             "from_dlpack", [](nb::handle object) { return convert("from_dlpack", object); }, "object"_a,
             nb::sig("def from_dlpack(object: typing.Any) -> Tensor"),
-            "A tensor over the memory of an object that speaks DLPack, in host memory. What is not contiguous is "
-            "copied.")
+            "A tensor over the memory of an object that speaks DLPack, or of a DLPack capsule, which is consumed. What "
+            "does not lie in C order is copied.\n\n"
+            "Raises TypeError for a type that Triton has not, ValueError for a capsule that was consumed before, "
+            "UnsupportedError for memory of another device.")
         .def("__repr__", [](const Tensor& self) {
             return "Tensor(data_type=" + std::string(data_type_name(self.data_type())) +
                    ", shape=" + shape_text(self.shape().data(), self.shape().size()) + ")";
         });
-    module.def(
-        "tensor_over_array", &over_array, "array"_a, "data_type"_a.none() = nb::none(),
-        nb::sig("def tensor_over_array(array: triton_inprocess._types.Array, data_type: DataType | None = None) -> "
-                "Tensor"),
-        "A tensor over the memory of a contiguous array of a native type, under another data type if one is given.");
-    module.def("tensor_from_elements", &from_elements, "elements"_a, "shape"_a,
-               nb::sig("def tensor_from_elements(elements: list[bytes], shape: Sequence[int]) -> Tensor"),
-               "A BYTES tensor of the given elements.");
+    // What triton_inprocess._convert is made from.
+    module.def("tensor_of_array", &of_array, "array"_a, "data_type"_a.none(), "copy"_a.none(),
+               nb::sig("def tensor_of_array(array: triton_inprocess._types.Array, data_type: DataType | None, copy: "
+                       "bool | None) -> Tensor"),
+               "A tensor of a numpy.ndarray of a native type, under another data type of its size if one is given.");
+    module.def("tensor_of_elements", &tensor_of_elements, "elements"_a, "shape"_a,
+               nb::sig("def tensor_of_elements(elements: list[typing.Any], shape: Sequence[int]) -> Tensor"),
+               "A BYTES tensor of the given bytes and str.");
+    module.def("import_dlpack", &import_dlpack, "value"_a, "copy"_a.none(),
+               nb::sig("def import_dlpack(value: typing.Any, copy: bool | None) -> Tensor"),
+               "A tensor over the memory of a producer or a capsule.");
+    module.def("round_to_bfloat16", &round_to_bfloat16, "array"_a,
+               nb::sig("def round_to_bfloat16(array: triton_inprocess._types.Array) -> Tensor"),
+               "A BF16 tensor of a C-contiguous array of float32, float64, int64 or uint64.");
 }
 
 }  // namespace triton_inprocess

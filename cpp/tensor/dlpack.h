@@ -2,6 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+
+#include "tensor/data_type.h"
+#include "tensor/layout.h"
 
 namespace triton_inprocess::dlpack {
 
@@ -56,6 +60,24 @@ constexpr std::uint8_t code_int = 0;
 constexpr std::uint8_t code_uint = 1;
 constexpr std::uint8_t code_float = 2;
 constexpr std::uint8_t code_bfloat = 4;
+constexpr std::uint8_t code_complex = 5;
 constexpr std::uint8_t code_bool = 6;
+constexpr std::uint8_t code_first_small_float = 7;  ///< From here on: the floats of 8 bits and fewer.
+constexpr std::uint8_t code_last_small_float = 17;
+
+constexpr std::uint32_t major_version = 1;
+constexpr std::uint32_t minor_version = 0;
+
+/// DLPack's type for one of Triton's; throws UNSUPPORTED for BYTES, which have none.
+Type type_of(DataType data_type);
+
+/// Triton's type; INVALID for what Triton has not.
+DataType data_type_of(Type type) noexcept;
+
+/// "float8 (DLPack code 10)": a type as words, for messages.
+std::string type_text(Type type);
+
+/// The layout of a tensor whose strides may be NULL, which means C order. Throws INVALID_ARG for what is no shape.
+Layout layout_of(const TensorView& tensor, std::size_t element_size);
 
 }  // namespace triton_inprocess::dlpack

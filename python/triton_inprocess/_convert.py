@@ -6,19 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ._native import DataType, Tensor, tensor_from_elements, tensor_over_array
-from ._types import Array, ObjectArray
+from ._native import DataType, Tensor, import_dlpack, round_to_bfloat16, tensor_of_array, tensor_of_elements
+from ._types import Array
 
-__all__ = [
-    "from_bytes_array",
-    "from_dlpack",
-    "from_string_array",
-    "to_bytes_array",
-    "to_data_type",
-    "to_output_tensor",
-    "to_string_array",
-    "to_tensor",
-]
+__all__ = ["bfloat16_list", "from_any", "from_dlpack", "to_data_type", "to_output_tensor"]
 
 _TEXT_KINDS = "OSUT"  # object, bytes, str, StringDType
 
@@ -66,30 +57,41 @@ def to_data_type(value: Any) -> DataType:
     )
 
 
-def to_tensor(value: Any) -> Tensor:
-    """A tensor for `value`: a Tensor, an array, a number, a str, bytes, a (nested) list of those, or a DLPack object.
-
-    Nothing is copied that Triton can read as it lies. Raises TypeError for what has no Triton type.
-    """
-    if isinstance(value, Tensor):
-        return value
+def from_any(value: Any, data_type: DataType | None = None, copy: bool | None = None) -> Tensor:
+    """What Tensor.from_any makes of anything but a plain numpy array."""
     _refuse_mask(value)
-    if isinstance(value, (np.ndarray, np.generic)):
-        return _from_array(np.asarray(value).view(np.ndarray))
-    if isinstance(value, (str, bytes, list, tuple)):
-        return _from_array(_from_list(value))
-    if hasattr(value, "__dlpack__"):
-        return from_dlpack(value)
+    if isinstance(value, Tensor):
+        value = value.numpy()
+    if isinstance(value, np.ndarray):
+        return _from_array(value.view(np.ndarray), data_type, copy)
+    if isinstance(value, (str, bytes, bool, int, float, complex, list, tuple, np.generic)):
+        if copy is False:
+            raise ValueError(f"a {type(value).__name__} cannot become a tensor without a copy, and copy is False")
+        return _from_values(value, data_type)
+    if hasattr(value, "__dlpack__") or type(value).__name__ == "PyCapsule":
+        tensor = import_dlpack(value, copy)
+        return tensor if data_type in (None, tensor.data_type) else Tensor.from_any(tensor, data_type, copy)
     if value is None or isinstance(value, (dict, set)):
-        raise TypeError(f"cannot make a tensor from {type(value).__name__}")
-    return _from_array(np.asarray(value))
+        of_bytes = " of str or bytes" if data_type is DataType.BYTES else ""
+        raise TypeError(f"cannot make a tensor{of_bytes} from {type(value).__name__}")
+    return _from_array(np.asarray(value), data_type, copy)
 
 
 def to_output_tensor(value: Any, data_type: DataType) -> Tensor:
-    """As to_tensor; numbers and lists, which have no type of their own, become `data_type`."""
-    if data_type is not DataType.BYTES and isinstance(value, (bool, int, float, list, tuple)):
-        return _from_array(_cast(np.asarray(value), data_type))
-    return to_tensor(value)
+    """What a function returned for an output; numbers and lists, which have no type of their own, take `data_type`."""
+    untyped = data_type is not DataType.BYTES and isinstance(value, (bool, int, float, list, tuple))
+    return from_any(value, data_type) if untyped else Tensor.from_any(value)
+
+
+def from_dlpack(value: Any) -> Tensor:
+    """What Tensor.from_dlpack makes of an object: an array is read as it is, for numpy exports no read-only ones."""
+    return Tensor.from_any(value) if isinstance(value, (np.ndarray, Tensor)) else import_dlpack(value, None)
+
+
+def bfloat16_list(tensor: Tensor) -> Any:
+    """The numbers of a BF16 tensor as (nested) lists."""
+    bits = tensor.view(DataType.UINT16).numpy()
+    return (bits.astype(np.uint32) << 16).view(np.float32).tolist()
 
 
 def _refuse_mask(value: object) -> None:
@@ -97,62 +99,33 @@ def _refuse_mask(value: object) -> None:
         raise TypeError("a masked array cannot be a tensor, its mask would be lost: use array.filled() or array.data")
 
 
-def _cast(array: Array, data_type: DataType) -> Array:
-    """A list or a number, which has no type of its own, as `data_type`; TypeError or ValueError if it does not fit."""
-    dtype = _numpy_dtype(data_type)
-    integers = array.dtype.kind in "iu" and dtype.kind in "iu"  # whether they fit is looked at below
-    castable = array.size == 0 or integers or np.can_cast(array.dtype, dtype, "same_kind")
-    if array.dtype.kind in _TEXT_KINDS or not castable:
+def _converted(array: Array, data_type: DataType) -> Tensor:
+    """The values as another type; TypeError or ValueError if that loses more than precision."""
+    target = np.dtype(np.float32 if data_type is DataType.BF16 else _dtype_of(data_type))
+    integers = array.dtype.kind in "iu" and target.kind in "iu"  # whether they fit is looked at below
+    if not (array.size == 0 or integers or np.can_cast(array.dtype, target, "same_kind")):
         raise TypeError(f"{array.dtype.name} values cannot become {data_type.name}")
     with np.errstate(all="ignore"):
-        result = array.astype(dtype)
-    fits = result == array if dtype.kind in "iu" else np.isfinite(result) | ~np.isfinite(array)
-    if not np.all(fits):
+        if data_type is DataType.BF16:
+            tensor = round_to_bfloat16(np.ascontiguousarray(array, _widest(array.dtype)).reshape(array.shape))
+            finite = tensor.view(DataType.UINT16).numpy() & 0x7F80 != 0x7F80
+        else:
+            tensor = tensor_of_array(array.astype(target, order="C"), None, None)
+            finite = tensor.numpy() == array if target.kind in "iu" else np.isfinite(tensor.numpy())
+    if not np.all(finite | ~np.isfinite(array)):
         raise ValueError(f"a value is out of the range of {data_type.name}")
-    return result
+    return tensor
 
 
-def from_dlpack(value: Any) -> Tensor:
-    """A tensor over the memory of an object that speaks DLPack, in host memory."""
-    _refuse_mask(value)
-    return _from_array(np.from_dlpack(value))
+def _widest(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type that holds the values exactly and can be rounded to BF16."""
+    if dtype.kind == "f":
+        return np.dtype(np.float64 if dtype.itemsize > 4 else np.float32)
+    return np.dtype(np.uint64 if dtype.kind == "u" else np.int64)
 
 
-def from_bytes_array(value: Any) -> Tensor:
-    """A BYTES tensor of an array or list of bytes (or str, which are encoded as UTF-8)."""
-    return _from_elements(_object_array(value))
-
-
-def from_string_array(value: Any) -> Tensor:
-    """A BYTES tensor of an array or list of str, encoded as UTF-8."""
-    return _from_elements(_object_array(value))
-
-
-def to_bytes_array(tensor: Tensor) -> ObjectArray:
-    """The elements of a BYTES tensor as an object array of bytes."""
-    _require_bytes(tensor)
-    return tensor.numpy()
-
-
-def to_string_array(tensor: Tensor) -> ObjectArray:
-    """The elements of a BYTES tensor as an object array of str, decoded as UTF-8."""
-    _require_bytes(tensor)
-    array = tensor.numpy()
-    return _filled(array.shape, [element.decode() for element in array.ravel().tolist()])
-
-
-def _require_bytes(tensor: Tensor) -> None:
-    if tensor.data_type is not DataType.BYTES:
-        raise TypeError(f"the tensor must be BYTES, not {tensor.data_type.name}")
-
-
-def _numpy_dtype(data_type: DataType) -> np.dtype[Any]:
-    if data_type is DataType.BF16:
-        import ml_dtypes
-
-        bfloat16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
-        return bfloat16
-    return np.dtype(next(name for name, each in _NUMPY_NAMES.items() if each is data_type))
+def _dtype_of(data_type: DataType) -> str:
+    return next(name for name, each in _NUMPY_NAMES.items() if each is data_type)
 
 
 def _plain_name(dtype: np.dtype[Any]) -> str:
@@ -161,57 +134,48 @@ def _plain_name(dtype: np.dtype[Any]) -> str:
     return str((np.dtype(f"{dtype.kind}{dtype.itemsize}") if known else dtype).name)
 
 
-def _plain(array: Array) -> Array:
-    """The array itself if it is contiguous and of native byte order, else a copy that is (0-d stays 0-d)."""
-    return array.astype(array.dtype.newbyteorder("="), order="C", copy=False)
-
-
-def _from_array(array: Array) -> Tensor:
+def _from_array(array: Array, data_type: DataType | None, copy: bool | None) -> Tensor:
     if array.dtype.kind in _TEXT_KINDS:
-        return _from_elements(array)
-    if array.dtype.name == "bfloat16":
-        return tensor_over_array(_plain(array).view(np.uint16), DataType.BF16)
-    if _plain_name(array.dtype) not in _NUMPY_NAMES:
+        if data_type not in (None, DataType.BYTES):
+            raise TypeError(f"{array.dtype.name} values cannot become {data_type.name}")
+        if copy is False:
+            raise ValueError("strings cannot become a tensor without a copy, and copy is False")
+        return tensor_of_elements(array.ravel().tolist(), array.shape)
+    found = _NUMPY_NAMES.get(_plain_name(array.dtype))
+    if found is None:
         hint = "; send the bits as UINT8: array.view(numpy.uint8)" if array.dtype.name.startswith("float8") else ""
         raise TypeError(f"numpy dtype {array.dtype.name} has no Triton data type{hint}")
-    return tensor_over_array(_plain(array))
+    if found is DataType.BF16:
+        if data_type in (None, found):
+            return tensor_of_array(array.view(np.uint16), found, copy)
+        found, array = DataType.FP32, array.astype(np.float32)
+    elif data_type in (None, found) or (data_type is DataType.BF16 and found is DataType.UINT16):
+        return tensor_of_array(array, data_type, copy)
+    assert data_type is not None
+    if data_type is DataType.BYTES:
+        raise TypeError(f"{array.dtype.name} values cannot become BYTES, which are str or bytes")
+    if copy is False:
+        raise ValueError(f"{array.dtype.name} values cannot become {data_type.name} without a copy, and copy is False")
+    return _converted(array, data_type)
 
 
-def _from_list(value: Any) -> Array:
-    # Texts through an object array: numpy's own S and U types drop trailing NULs, and make every element as long as the
-    # longest.
-    return _object_array(value) if isinstance(_first_leaf(value), (str, bytes)) else np.asarray(value)
+def _from_values(value: Any, data_type: DataType | None) -> Tensor:
+    """What has no memory that could be read: numbers, strings and lists of them."""
+    leaf = _first_leaf(value)
+    if isinstance(leaf, (str, bytes)) and data_type not in (None, DataType.BYTES):
+        raise TypeError(f"{type(leaf).__name__} values cannot become {data_type.name}")
+    if data_type is DataType.BYTES or isinstance(leaf, (str, bytes)):
+        if isinstance(value, (str, bytes)):
+            return tensor_of_elements([value], ())
+        if isinstance(value, list) and value and isinstance(value[0], (str, bytes)):
+            return tensor_of_elements(value, (len(value),))
+        # Through an object array: numpy's own S and U types drop trailing NULs, and make every element as long as the
+        # longest.
+        return _from_array(np.array(value, dtype=object), data_type, None)
+    return _from_array(np.asarray(value), data_type, None)
 
 
 def _first_leaf(value: Any) -> Any:
     while isinstance(value, (list, tuple)) and value:
         value = value[0]
     return value
-
-
-def _object_array(value: Any) -> Array:
-    if isinstance(value, np.ndarray):
-        return value
-    if isinstance(value, (str, bytes)):
-        return _filled((), [value])
-    return np.array(value, dtype=object)
-
-
-def _filled(shape: tuple[int, ...], elements: list[Any]) -> ObjectArray:
-    array = np.empty(len(elements), dtype=object)
-    array[:] = elements
-    return array.reshape(shape)
-
-
-def _from_elements(array: Array) -> Tensor:
-    return tensor_from_elements(
-        [_encoded(element, index) for index, element in enumerate(array.ravel().tolist())], list(array.shape)
-    )
-
-
-def _encoded(element: Any, index: int) -> bytes:
-    if isinstance(element, bytes):
-        return element
-    if isinstance(element, str):
-        return element.encode()
-    raise TypeError(f"element {index} of a BYTES tensor must be str or bytes, not {type(element).__name__}")

@@ -332,6 +332,12 @@ class MemoryBuffer:
 
     def __init__(self, data_ptr: int, memory_type: MemoryType, memory_type_id: int, size: int, owner: object | None) -> None: ...
 
+    @staticmethod
+    def from_dlpack(object: Any) -> MemoryBuffer:
+        """
+        The memory of an object that speaks DLPack, or of a DLPack capsule: see Tensor.from_dlpack.
+        """
+
     @property
     def data_ptr(self) -> int: ...
 
@@ -384,11 +390,11 @@ class Tensor:
     def size(self) -> int:
         """Length in bytes."""
 
-    def numpy(self) -> triton_inprocess._types.Array:
+    def numpy(self, copy: bool | None = None) -> triton_inprocess._types.Array:
         """
-        A numpy array over the same memory, without a copy.
+        A numpy array over the same memory, without a copy unless `copy` is True.
 
-        BYTES become an object array of `bytes`, which is a copy. BF16 needs the package ml_dtypes, or raises UnsupportedError. The array is writable unless the memory belongs to a caller.
+        BYTES become an object array of `bytes`, which is a copy: ValueError if `copy` is False. BF16 needs the package ml_dtypes, or raises UnsupportedError, as GPU memory does. The array is writable unless the memory belongs to a caller.
         """
 
     def __array__(self, dtype: Any = None, *, copy: bool | None = None) -> triton_inprocess._types.Array:
@@ -400,41 +406,75 @@ class Tensor:
     def __dlpack_device__(self) -> tuple[int, int]:
         """DLPack's device type and number."""
 
-    def to_bytes_array(self) -> triton_inprocess._types.ObjectArray:
+    def tolist(self) -> Any:
         """
-        The elements of a BYTES tensor as an object array of `bytes`. Raises TypeError for another type.
+        The elements as (nested) lists of Python's numbers; BYTES as `bytes`; the only one of a tensor without dimensions as it is.
         """
 
-    def to_string_array(self) -> triton_inprocess._types.ObjectArray:
+    def view(self, data_type: DataType) -> Tensor:
         """
-        The elements of a BYTES tensor as an object array of `str`, decoded as UTF-8. Raises TypeError for another type and UnicodeDecodeError for what is no UTF-8.
+        The same memory under another data type with elements of the same size, as the bits of BF16 are UINT16. Raises TypeError for another size.
+        """
+
+    def to_bytes_array(self) -> triton_inprocess._types.ObjectArray:
+        """
+        The elements of a BYTES tensor as an object array of `bytes`. Raises TypeError for another type, and InvalidArgumentError for memory that holds anything else than the elements, naming element and offset.
+        """
+
+    def to_string_array(self, encoding: str = 'utf-8', errors: str = 'strict', dtype: Any = None) -> triton_inprocess._types.Array:
+        """
+        The elements of a BYTES tensor as an object array of `str`, decoded as `bytes.decode` does; as an array of another dtype, such as numpy.dtypes.StringDType(), if one is given.
+
+        Raises TypeError for another type of tensor and UnicodeDecodeError for what cannot be decoded.
+        """
+
+    @staticmethod
+    def from_any(value: Any, data_type: Any = None, copy: bool | None = None) -> Tensor:
+        """
+        A tensor for `value`: a Tensor, a numpy array or scalar, a number, str or bytes, a (nested) list of those, or an object with DLPack, the buffer protocol, `__array_interface__` or `__array__`.
+
+        `data_type`: a DataType, Triton's name for it or a numpy dtype. Values of another type are converted if all of them fit; for BF16 they are rounded to the nearest (of two to the even one), and uint16 is taken for the bits. `copy`: True always copies; None only what cannot be read as it lies (strides, byte order, another type, lists, strings); False raises ValueError for that.
+
+        Raises TypeError for what has no Triton type, for a masked array and for values of a kind that does not convert (1.5 to an integer); ValueError for a value out of range.
         """
 
     @staticmethod
     def from_bytes_array(array: Any) -> Tensor:
         """
-        A BYTES tensor of an array or (nested) list of bytes. numpy's S arrays cannot hold trailing NULs: lists and object arrays keep them.
+        A BYTES tensor of an array or (nested) list of bytes (or str, encoded as UTF-8). numpy's S arrays cannot hold trailing NULs: lists and object arrays keep them.
         """
 
     @staticmethod
     def from_string_array(array: Any) -> Tensor:
-        """A BYTES tensor of an array or (nested) list of str, encoded as UTF-8."""
+        """
+        A BYTES tensor of an array or (nested) list of str (or bytes), encoded as UTF-8.
+        """
 
     @staticmethod
     def from_dlpack(object: Any) -> Tensor:
         """
-        A tensor over the memory of an object that speaks DLPack, in host memory. What is not contiguous is copied.
+        A tensor over the memory of an object that speaks DLPack, or of a DLPack capsule, which is consumed. What does not lie in C order is copied.
+
+        Raises TypeError for a type that Triton has not, ValueError for a capsule that was consumed before, UnsupportedError for memory of another device.
         """
 
     def __repr__(self) -> str: ...
 
-def tensor_over_array(array: triton_inprocess._types.Array, data_type: DataType | None = None) -> Tensor:
+def tensor_of_array(array: triton_inprocess._types.Array, data_type: DataType | None, copy: bool | None) -> Tensor:
     """
-    A tensor over the memory of a contiguous array of a native type, under another data type if one is given.
+    A tensor of a numpy.ndarray of a native type, under another data type of its size if one is given.
     """
 
-def tensor_from_elements(elements: list[bytes], shape: Sequence[int]) -> Tensor:
-    """A BYTES tensor of the given elements."""
+def tensor_of_elements(elements: list[Any], shape: Sequence[int]) -> Tensor:
+    """A BYTES tensor of the given bytes and str."""
+
+def import_dlpack(value: Any, copy: bool | None) -> Tensor:
+    """A tensor over the memory of a producer or a capsule."""
+
+def round_to_bfloat16(array: triton_inprocess._types.Array) -> Tensor:
+    """
+    A BF16 tensor of a C-contiguous array of float32, float64, int64 or uint64.
+    """
 
 def api_version() -> tuple[int, int]:
     """

@@ -1,12 +1,11 @@
-#include "bindings/dlpack.h"
+#include "bindings/dlpack_export.h"
 
-#include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "bindings/copies.h"
 #include "tensor/dlpack.h"
-#include "tensor/host_buffer_pool.h"
 
 namespace nb = nanobind;
 
@@ -14,31 +13,10 @@ namespace triton_inprocess {
 namespace {
 
 dlpack::Type type_of(DataType data_type) {
-    const auto bits = static_cast<std::uint8_t>(8 * element_size(data_type));
-    switch (data_type) {
-        case TRITONSERVER_TYPE_BOOL:
-            return {dlpack::code_bool, bits, 1};
-        case TRITONSERVER_TYPE_UINT8:
-        case TRITONSERVER_TYPE_UINT16:
-        case TRITONSERVER_TYPE_UINT32:
-        case TRITONSERVER_TYPE_UINT64:
-            return {dlpack::code_uint, bits, 1};
-        case TRITONSERVER_TYPE_INT8:
-        case TRITONSERVER_TYPE_INT16:
-        case TRITONSERVER_TYPE_INT32:
-        case TRITONSERVER_TYPE_INT64:
-            return {dlpack::code_int, bits, 1};
-        case TRITONSERVER_TYPE_FP16:
-        case TRITONSERVER_TYPE_FP32:
-        case TRITONSERVER_TYPE_FP64:
-            return {dlpack::code_float, bits, 1};
-        case TRITONSERVER_TYPE_BF16:
-            return {dlpack::code_bfloat, bits, 1};
-        case TRITONSERVER_TYPE_BYTES:
-        case TRITONSERVER_TYPE_INVALID:
-            break;
+    if (data_type == TRITONSERVER_TYPE_BYTES) {
+        throw nb::buffer_error("DLPack has no type for BYTES: use to_bytes_array() or to_string_array()");
     }
-    throw nb::buffer_error("DLPack has no type for BYTES: use to_bytes_array() or to_string_array()");
+    return dlpack::type_of(data_type);
 }
 
 dlpack::Device device_of(const Buffer& buffer) {
@@ -112,14 +90,6 @@ void free_unconsumed(PyObject* capsule, const char* name) {
     }
 }
 
-Ref<Buffer> copy_of(const Buffer& source) {
-    Ref<Buffer> target = HostBufferPool::instance().allocate(source.byte_size());
-    if (source.byte_size() != 0) {
-        std::memcpy(target->data(), source.data(), source.byte_size());
-    }
-    return target;
-}
-
 }  // namespace
 
 nb::object export_dlpack(const Tensor& tensor, const nb::object& stream, const nb::object& max_version,
@@ -138,13 +108,13 @@ nb::object export_dlpack(const Tensor& tensor, const nb::object& stream, const n
         if (device.device_type == dlpack::device_cuda) {
             throw nb::buffer_error("a tensor in GPU memory cannot be copied here");
         }
-        buffer = copy_of(*buffer);
+        buffer = triton_inprocess::copied(*buffer);
     }
     const bool read_only = buffer->read_only();
     const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
     if (versioned) {
         auto exported = make_export<dlpack::ManagedVersioned>(tensor, std::move(buffer));
-        exported->managed.version = {1, 0};
+        exported->managed.version = {dlpack::major_version, dlpack::minor_version};
         exported->managed.flags = (read_only ? dlpack::flag_read_only : 0) | (copied ? dlpack::flag_is_copied : 0);
         return make_capsule(std::move(exported), versioned_name, [](PyObject* capsule) {
             free_unconsumed<dlpack::ManagedVersioned>(capsule, versioned_name);

@@ -1,0 +1,20 @@
+// Copies of what lies in host memory, without the GIL where they take long.
+#pragma once
+
+#include "tensor/buffer.h"
+#include "tensor/layout.h"
+
+namespace triton_inprocess {
+
+/// The elements in a buffer of their own, in the order and form that Triton reads. Needs the GIL; whoever calls keeps
+/// the source alive.
+Ref<Buffer> gathered(const Layout& layout, const void* source);
+
+/// The bytes in a buffer of their own.
+Ref<Buffer> copied(const Buffer& source);
+
+/// What refuses a copy that was forbidden: "<what> of shape … and strides … cannot become a tensor without a copy, and
+/// copy is False".
+[[noreturn]] void refuse_copy(const char* what, const Layout& layout);
+
+}  // namespace triton_inprocess
