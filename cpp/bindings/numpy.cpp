@@ -2,9 +2,10 @@
 
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "bindings/bytes_array.h"
 #include "bindings/copies.h"
@@ -98,15 +99,16 @@ nb::object to_array(const Tensor& tensor, bool read_only) {
         }
         return array;
     }
-    const std::vector<std::size_t> shape(tensor.shape().begin(), tensor.shape().end());
+    const std::size_t rank = tensor.shape().size();
+    std::array<std::size_t, most_dimensions> shape = {};
+    std::copy(tensor.shape().begin(), tensor.shape().end(), shape.begin());
     const nb::object owner = owner_of(buffer);
     const nb::dlpack::dtype dtype = storage_type(tensor.data_type());
     nb::object array;
     if (read_only || buffer->read_only()) {
-        array =
-            nb::cast(nb::ndarray<nb::numpy, nb::ro>(buffer->data(), shape.size(), shape.data(), owner, nullptr, dtype));
+        array = nb::cast(nb::ndarray<nb::numpy, nb::ro>(buffer->data(), rank, shape.data(), owner, nullptr, dtype));
     } else {
-        array = nb::cast(nb::ndarray<nb::numpy>(buffer->data(), shape.size(), shape.data(), owner, nullptr, dtype));
+        array = nb::cast(nb::ndarray<nb::numpy>(buffer->data(), rank, shape.data(), owner, nullptr, dtype));
     }
     return tensor.data_type() == TRITONSERVER_TYPE_BF16 ? as_bfloat16(array) : array;
 }

@@ -37,24 +37,32 @@ nb::object convert(const char* function, nb::handle argument) {
     return nb::module_::import_("triton_inprocess._convert").attr(function)(argument);
 }
 
-nb::object as_numpy(const Tensor& tensor, std::optional<bool> copy) {
-    const bool is_copy = tensor.data_type() == TRITONSERVER_TYPE_BYTES;
-    if (is_copy && !copy.value_or(true)) {
+bool is_copied(const Tensor& tensor) {
+    return tensor.data_type() == TRITONSERVER_TYPE_BYTES;
+}
+
+/// The array, or ValueError if it would be a copy and none is allowed.
+nb::object array_of(const Tensor& tensor, std::optional<bool> copy) {
+    if (is_copied(tensor) && !copy.value_or(true)) {
         throw nb::value_error("a BYTES tensor cannot become an array without a copy, and copy is False");
     }
-    nb::object array = to_array(tensor);
-    return copy.value_or(false) && !is_copy ? array.attr("copy")() : array;
+    return to_array(tensor);
 }
 
 nb::object as_array(const Tensor& tensor, const nb::object& dtype, std::optional<bool> copy) {
-    nb::object array = to_array(tensor);
-    if (dtype.is_none() || dtype.equal(array.attr("dtype"))) {
-        return as_numpy(tensor, copy);
+    nb::object array = array_of(tensor, copy);
+    if (!dtype.is_none() && !dtype.equal(array.attr("dtype"))) {
+        if (!copy.value_or(true)) {
+            throw nb::value_error(
+                "the tensor cannot become an array of another dtype without a copy, and copy is False");
+        }
+        return array.attr("astype")(dtype);
     }
-    if (!copy.value_or(true)) {
-        throw nb::value_error("the tensor cannot become an array of another dtype without a copy, and copy is False");
-    }
-    return array.attr("astype")(dtype);
+    return copy.value_or(false) && !is_copied(tensor) ? array.attr("copy")() : array;
+}
+
+nb::object as_numpy(const Tensor& tensor, std::optional<bool> copy) {
+    return as_array(tensor, nb::none(), copy);
 }
 
 nb::object as_list(const Tensor& tensor) {
