@@ -176,13 +176,19 @@ def test_old_producers_know_no_versions() -> None:
     assert ti.Tensor.from_dlpack(Old(X, (2,), None, version=None)).tolist() == [0, 1]
 
 
-def test_what_a_producer_raises_is_raised() -> None:
+@pytest.mark.parametrize("error", [BufferError, TypeError, RuntimeError])
+def test_what_a_producer_raises_is_raised(error: type[Exception]) -> None:
+    calls = 0
+
     class Unwilling(Producer):
         def __dlpack__(self, **_: Any) -> Any:
-            raise BufferError("requires grad")
+            nonlocal calls
+            calls += 1
+            raise error("requires grad")
 
-    with pytest.raises(BufferError, match="requires grad"):
+    with pytest.raises(error, match="requires grad"):
         ti.Tensor.from_dlpack(Unwilling(X, (2,), None))
+    assert calls == 1
 
 
 def test_other_devices_are_named() -> None:

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "bindings/copies.h"
+#include "bindings/errors.h"
 #include "bindings/python_buffer.h"
 #include "runtime/error.h"
 #include "tensor/dlpack.h"
@@ -73,13 +74,17 @@ Imported consume(PyObject* capsule) {
     refuse_capsule(capsule);
 }
 
-/// The capsule of a producer, who may be older than `max_version`.
+/// Whether a call failed because the producer has no parameter `max_version`, which came with DLPack 1.0.
+bool is_about_arguments(const nb::python_error& error) {
+    return error.matches(PyExc_TypeError) && text_of(error.value()).find("argument") != std::string::npos;
+}
+
 nb::object request_capsule(nb::handle producer) {
     const nb::object method = producer.attr("__dlpack__");
     try {
         return method(nb::arg("max_version") = nb::make_tuple(dlpack::major_version, dlpack::minor_version));
     } catch (nb::python_error& error) {
-        if (!error.matches(PyExc_TypeError)) {
+        if (!is_about_arguments(error)) {
             throw;
         }
     }
