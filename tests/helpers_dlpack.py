@@ -75,6 +75,9 @@ def read(capsule: Any) -> Managed | ManagedVersioned:
     return managed
 
 
+_given_away: list[Any] = []
+
+
 class Producer:
     """Speaks DLPack for memory that `owner` has; its capsules are made of just what it was given."""
 
@@ -118,6 +121,7 @@ class Producer:
         self.deleted += 1
 
     def capsule(self) -> Any:
+        _given_away.append(self)  # for good: a consumer may call the deleter at any time, which is in here
         return _new(ctypes.addressof(self.managed), self.name, None)
 
     def __dlpack_device__(self) -> tuple[int, int]:
