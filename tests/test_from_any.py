@@ -137,7 +137,6 @@ def test_what_is_no_data_type_is_named(wrong: Any) -> None:
         (np.array([1.1, np.inf, -np.inf]), Data.FP32, [float(np.float32(1.1)), np.inf, -np.inf]),
         (np.array([2**63], np.uint64), Data.FP64, [2.0**63]),
         (X, Data.FP64, X.tolist()),
-        (from_any([1, 2]), Data.INT8, [1, 2]),
         (Producer(X, (2,), None), Data.FP16, [0, 1]),
         ([], Data.INT32, []),
     ],
@@ -145,6 +144,11 @@ def test_what_is_no_data_type_is_named(wrong: Any) -> None:
 def test_values_that_fit_are_converted(value: Any, data_type: Data, expected: Any) -> None:
     tensor = from_any(value, data_type)
     assert (tensor.data_type, tensor.tolist()) == (data_type, expected)
+
+
+def test_tensors_are_converted_as_arrays_are() -> None:
+    assert from_any(from_any([1, 2]), Data.INT8).tolist() == [1, 2]
+    assert from_any(from_any([1.5, 2], "BF16"), Data.FP32).tolist() == [1.5, 2]
 
 
 @pytest.mark.parametrize(
