@@ -17,6 +17,8 @@
 #include "bindings/capi/response_allocator.h"
 #include "bindings/capi/server.h"
 #include "bindings/capi/server_options.h"
+#include "bindings/cuda_array_interface.h"
+#include "bindings/device.h"
 #include "bindings/enums.h"
 #include "bindings/errors.h"
 #include "bindings/event_loop_hub.h"
@@ -56,6 +58,8 @@ NB_MODULE(_native, module) {
     ti::register_log_pipe(module);
     ti::register_memory_buffer(module);
     ti::register_tensor(module);
+    ti::register_device(module);
+    ti::register_cuda_array_interface(module);
     ti::register_functions(module);
     ti::register_parameter(module);
     ti::register_message(module);

@@ -86,7 +86,8 @@ Tensor tensor_of_array(nb::handle array, const ArrayView& view, std::optional<Da
 nb::object to_array(const Tensor& tensor, bool read_only) {
     const Ref<Buffer>& buffer = tensor.buffer();
     if (buffer->memory_type() == TRITONSERVER_MEMORY_GPU) {
-        throw Error(TRITONSERVER_ERROR_UNSUPPORTED, "the tensor is in GPU memory, which numpy cannot read");
+        throw Error(TRITONSERVER_ERROR_UNSUPPORTED,
+                    "the tensor is in GPU memory, which numpy cannot read: to_host() copies it to the host's");
     }
     if (tensor.shape().size() > most_dimensions) {
         throw Error(TRITONSERVER_ERROR_UNSUPPORTED,

@@ -10,6 +10,8 @@
 
 #include "bindings/bytes_array.h"
 #include "bindings/conversion.h"
+#include "bindings/cuda_array_interface.h"
+#include "bindings/device.h"
 #include "bindings/dlpack_export.h"
 #include "bindings/dlpack_import.h"
 #include "bindings/memory_buffer.h"
@@ -205,6 +207,17 @@ void register_tensor(nb::module_& module) {
              "The tensor as a DLPack capsule (array API standard).")
         .def("__dlpack_device__", &dlpack_device, nb::sig("def __dlpack_device__(self) -> tuple[int, int]"),
              "DLPack's device type and number.")
+        .def_prop_ro("__cuda_array_interface__", &cuda_array_interface,
+                     nb::sig("def __cuda_array_interface__(self) -> dict[str, typing.Any]"),
+                     "What numba, CuPy and others read to use a GPU tensor's memory (version 3). Host memory has none.")
+        .def("to_device", &to_device, "device"_a.none(),
+             nb::sig("def to_device(self, device: triton_inprocess._types.Device) -> Tensor"),
+             "The tensor in other memory: 'cpu', 'cpu_pinned', 'gpu' or 'gpu:1', a MemoryType, or a pair of a "
+             "MemoryType or a DLDeviceType and a number.\n\n"
+             "Returns this tensor where it is there already, and a copy that is complete where it is not. Needs no CUDA "
+             "toolkit, but NVIDIA's driver unless both are 'cpu': raises UnsupportedError without it.")
+        .def("to_host", &to_host, nb::sig("def to_host(self) -> Tensor"),
+             "A copy in host memory of a tensor in GPU memory; this tensor if it is in host memory, pinned or not.")
         .def("tolist", &as_list, nb::sig("def tolist(self) -> typing.Any"),
              "The elements as (nested) lists of Python's numbers; BYTES as `bytes`; the only one of a tensor without "
              "dimensions as it is.")

@@ -52,6 +52,26 @@ struct ManagedVersioned {
 constexpr std::uint64_t flag_read_only = 1;
 constexpr std::uint64_t flag_is_copied = 2;
 
+/// All of the standard's numbers.
+enum class DeviceType : std::int32_t {
+    cpu = 1,
+    cuda = 2,
+    cuda_host = 3,
+    opencl = 4,
+    vulkan = 7,
+    metal = 8,
+    vpi = 9,
+    rocm = 10,
+    rocm_host = 11,
+    ext_dev = 12,
+    cuda_managed = 13,
+    one_api = 14,
+    webgpu = 15,
+    hexagon = 16,
+    maia = 17,
+};
+
+// Those that Triton has memory of.
 constexpr std::int32_t device_cpu = 1;
 constexpr std::int32_t device_cuda = 2;
 constexpr std::int32_t device_cuda_host = 3;

@@ -6,6 +6,7 @@ from . import capi, errors, runtime
 from ._native import (
     AsyncResponseIterator,
     DataType,
+    DLDeviceType,
     InferenceResponse,
     InstanceGroupKind,
     LogFormat,
@@ -44,6 +45,7 @@ __all__ = [
     "AsyncResponseIterator",
     "Batching",
     "CancelledError",
+    "DLDeviceType",
     "DataType",
     "InferenceRequest",
     "InferenceResponse",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
 
 if TYPE_CHECKING:
     from ._native import (
         DataType,
+        DLDeviceType,
         InferenceTraceActivity,
         MemoryType,
         TRITONSERVER_BufferAttributes,
@@ -23,6 +24,7 @@ __all__ = [
     "AllocFunction",
     "Array",
     "BufferAttributesFunction",
+    "Device",
     "ObjectArray",
     "QueryFunction",
     "ReleaseFunction",
@@ -36,6 +38,9 @@ __all__ = [
 
 Array = np.ndarray[Any, np.dtype[Any]]
 ObjectArray = np.ndarray[Any, np.dtype[np.object_]]
+
+# Where a tensor is to lie; see Tensor.to_device.
+Device = Union[str, "MemoryType", tuple["MemoryType", int], tuple["DLDeviceType", int]]
 
 # The functions that capi's objects call; each says there with what and when.
 AllocFunction = Callable[

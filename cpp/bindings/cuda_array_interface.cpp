@@ -1,0 +1,226 @@
+#include "bindings/cuda_array_interface.h"
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/arguments.h"
+#include "bindings/errors.h"
+#include "bindings/gil.h"
+#include "bindings/python_buffer.h"
+#include "runtime/error.h"
+#include "tensor/cuda_stream.h"
+#include "tensor/device_buffer.h"
+#include "tensor/transfer.h"
+
+namespace nb = nanobind;
+
+namespace triton_inprocess {
+namespace {
+
+constexpr const char* interface_name = "__cuda_array_interface__";
+
+struct TypeName {
+    DataType data_type;
+    const char* name;
+};
+
+// Little-endian, as every machine is that has such a GPU and Triton. BF16 has no name, BYTES none either.
+constexpr std::array<TypeName, 12> type_names = {{
+    {TRITONSERVER_TYPE_BOOL, "|b1"},
+    {TRITONSERVER_TYPE_UINT8, "|u1"},
+    {TRITONSERVER_TYPE_UINT16, "<u2"},
+    {TRITONSERVER_TYPE_UINT32, "<u4"},
+    {TRITONSERVER_TYPE_UINT64, "<u8"},
+    {TRITONSERVER_TYPE_INT8, "|i1"},
+    {TRITONSERVER_TYPE_INT16, "<i2"},
+    {TRITONSERVER_TYPE_INT32, "<i4"},
+    {TRITONSERVER_TYPE_INT64, "<i8"},
+    {TRITONSERVER_TYPE_FP16, "<f2"},
+    {TRITONSERVER_TYPE_FP32, "<f4"},
+    {TRITONSERVER_TYPE_FP64, "<f8"},
+}};
+
+const char* type_name(DataType data_type) noexcept {
+    for (const TypeName& each : type_names) {
+        if (each.data_type == data_type) {
+            return each.name;
+        }
+    }
+    return nullptr;
+}
+
+/// The order of the bytes of a single one means nothing.
+DataType data_type_of(const std::string& name) {
+    for (const TypeName& each : type_names) {
+        const std::string known = each.name;
+        const bool same_order = name.size() == 3 && (name[0] == known[0] || known[0] == '|');
+        if (same_order && name.compare(1, 2, known, 1, 2) == 0) {
+            return each.data_type;
+        }
+    }
+    throw nb::type_error(("typestr '" + name + "' of " + interface_name + " has no Triton data type").c_str());
+}
+
+nb::object item(const nb::dict& interface, const char* key) {
+    if (!interface.contains(key)) {
+        throw nb::value_error((std::string(interface_name) + " must have '" + key + "'").c_str());
+    }
+    return interface[key];
+}
+
+nb::object optional_item(const nb::dict& interface, const char* key) {
+    return interface.contains(key) ? nb::object(interface[key]) : nb::object(nb::none());
+}
+
+std::vector<std::int64_t> integers(const std::string& argument, nb::handle values) {
+    if (PyTuple_Check(values.ptr()) == 0) {
+        wrong_type(argument, "a tuple of ints", values);
+    }
+    std::vector<std::int64_t> result;
+    for (const nb::handle value : nb::borrow<nb::tuple>(values)) {
+        result.push_back(integer_argument("each number of " + argument, value));
+    }
+    return result;
+}
+
+void require_contiguous(const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& strides,
+                        DataType data_type) {
+    if (strides.size() != shape.size()) {
+        throw nb::value_error("strides must be as many as the dimensions of shape");
+    }
+    if (element_count(shape.data(), shape.size()) == 0) {
+        return;
+    }
+    auto expected = static_cast<std::int64_t>(element_size(data_type));
+    for (std::size_t i = shape.size(); i-- > 0;) {
+        // The stride of a dimension of size 1 means nothing.
+        if (shape[i] != 1 && strides[i] != expected) {
+            throw Error(TRITONSERVER_ERROR_UNSUPPORTED,
+                        "the GPU array of shape " + shape_text(shape.data(), shape.size()) + " has strides " +
+                            shape_text(strides.data(), strides.size()) +
+                            ": Triton reads contiguous memory only, so copy the array to such first");
+        }
+        expected *= shape[i];
+    }
+}
+
+/// The stream whose work comes before the array may be read, as a handle; null if there is none to wait for.
+CUstream stream_of(const nb::dict& interface, std::int64_t version) {
+    const nb::object stream = optional_item(interface, "stream");
+    if (stream.is_none()) {
+        // Before version 3 nobody said which stream it is.
+        return version < 3 ? reinterpret_cast<CUstream>(CU_STREAM_LEGACY) : nullptr;
+    }
+    const std::int64_t number = integer_argument("stream", stream);
+    if (number <= 0) {
+        throw nb::value_error(("stream must be None, 1 (the legacy default stream), 2 (the per-thread one) or a "
+                               "stream's handle, not " +
+                               std::to_string(number))
+                                  .c_str());
+    }
+    return reinterpret_cast<CUstream>(number);
+}
+
+MemoryPlace place_of(std::uintptr_t address) {
+    if (address == 0) {
+        return {TRITONSERVER_MEMORY_GPU, 0};  // it is empty
+    }
+    const CudaDriver& driver = CudaDriver::instance();
+    unsigned memory_type = 0;
+    driver.check(driver.functions().cuPointerGetAttribute(&memory_type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address),
+                 "asking what kind of memory the GPU array lies in");
+    int device = 0;
+    driver.check(driver.functions().cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address),
+                 "asking which GPU's memory the GPU array lies in");
+    if (memory_type == CU_MEMORYTYPE_HOST) {
+        return {TRITONSERVER_MEMORY_CPU_PINNED, 0};
+    }
+    return {TRITONSERVER_MEMORY_GPU, device};
+}
+
+Tensor import_array(const nb::object& array) {
+    const nb::object value = nb::getattr(array, interface_name);
+    if (PyDict_Check(value.ptr()) == 0) {
+        wrong_type(interface_name, "a dict", value);
+    }
+    const auto interface = nb::borrow<nb::dict>(value);
+    const std::int64_t version = integer_argument("version", item(interface, "version"));
+    if (version < 2) {
+        throw Error(TRITONSERVER_ERROR_UNSUPPORTED, std::string(interface_name) + " is of version " +
+                                                        std::to_string(version) + ", supported are 2 and 3");
+    }
+    if (!optional_item(interface, "mask").is_none()) {
+        throw nb::type_error("a masked array cannot be a tensor, its mask would be lost");
+    }
+    std::vector<std::int64_t> shape = integers("shape", item(interface, "shape"));
+    const DataType data_type = data_type_of(text_argument("typestr", item(interface, "typestr")));
+    const nb::object strides = optional_item(interface, "strides");
+    if (!strides.is_none()) {
+        require_contiguous(shape, integers("strides", strides), data_type);
+    }
+    const nb::object data = item(interface, "data");
+    if (PyTuple_Check(data.ptr()) == 0 || nb::len(data) != 2) {
+        wrong_type("data", "a pair of an address and a bool", data);
+    }
+    const std::uintptr_t address = unsigned_argument("data[0]", nb::object(data[0]), UINT64_MAX);
+    const bool read_only = bool_argument("data[1]", nb::object(data[1]));
+    const std::size_t byte_size = byte_size_of(data_type, shape.data(), shape.size());
+    if (address == 0 && byte_size != 0) {
+        throw nb::value_error(("data[0] is 0, but the array has " + std::to_string(byte_size) + " bytes").c_str());
+    }
+    CUstream const stream = stream_of(interface, version);
+    MemoryPlace place;
+    {
+        const ReleaseGil released;
+        place = place_of(byte_size != 0 ? address : 0);
+        // Triton does not know of streams: what it is given must be complete.
+        if (stream != nullptr && byte_size != 0) {
+            wait_for_stream(CudaDevice::get(place.memory_type_id), stream);
+        }
+    }
+    return Tensor(data_type, std::move(shape),
+                  make_ref<PythonBuffer>(reinterpret_cast<void*>(address), byte_size, place.memory_type,
+                                         place.memory_type_id, read_only, array));
+}
+
+}  // namespace
+
+nb::dict cuda_array_interface(const Tensor& tensor) {
+    const Buffer& buffer = *tensor.buffer();
+    if (buffer.memory_type() != TRITONSERVER_MEMORY_GPU) {
+        throw nb::attribute_error("the tensor is not in GPU memory, so it has no __cuda_array_interface__");
+    }
+    const char* const name = type_name(tensor.data_type());
+    if (name == nullptr) {
+        throw nb::attribute_error(
+            (std::string(interface_name) + " has no type for " + data_type_name(tensor.data_type())).c_str());
+    }
+    nb::list shape;
+    for (const std::int64_t dimension : tensor.shape()) {
+        shape.append(dimension);
+    }
+    lend(buffer);
+    nb::dict interface;
+    interface["shape"] = nb::tuple(shape);
+    interface["typestr"] = name;
+    interface["data"] =
+        nb::make_tuple(buffer.byte_size() != 0 ? reinterpret_cast<std::uintptr_t>(buffer.data()) : std::uintptr_t{0},
+                       buffer.read_only());
+    interface["strides"] = nb::none();
+    // What this project writes is complete; a caller's own memory may have work on the default stream.
+    interface["stream"] = CU_STREAM_LEGACY;
+    interface["version"] = 3;
+    return interface;
+}
+
+void register_cuda_array_interface(nb::module_& module) {
+    using namespace nb::literals;
+    module.def("tensor_over_cuda_array", &import_array, "array"_a,
+               nb::sig("def tensor_over_cuda_array(array: typing.Any) -> Tensor"),
+               "A tensor over the GPU memory of an object that has a __cuda_array_interface__. Its stream is waited "
+               "for.");
+}
+
+}  // namespace triton_inprocess

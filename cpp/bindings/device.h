@@ -1,0 +1,20 @@
+// Where tensors lie, as Python says it, and their way from one place to another.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "tensor/transfer.h"
+
+namespace triton_inprocess {
+
+/// A kind of memory and its device: "cpu", "cpu_pinned", "gpu" or "gpu:1", a MemoryType, a pair of one and a number, or
+/// DLPack's pair. Throws TypeError or ValueError for anything else.
+MemoryPlace place_argument(nanobind::handle device);
+
+/// Tensor.to_device and Tensor.to_host: `self` where it is there already.
+nanobind::object to_device(nanobind::handle self, nanobind::handle device);
+nanobind::object to_host(nanobind::handle self);
+
+void register_device(nanobind::module_& module);
+
+}  // namespace triton_inprocess

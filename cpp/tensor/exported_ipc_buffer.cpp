@@ -1,0 +1,47 @@
+#include "tensor/exported_ipc_buffer.h"
+
+#include <string>
+#include <utility>
+
+#include "runtime/error.h"
+#include "tensor/cuda_context.h"
+#include "tensor/device_buffer.h"
+#include "tensor/transfer.h"
+
+namespace triton_inprocess {
+
+ExportedIpcBuffer::ExportedIpcBuffer(Ref<Buffer> buffer) : buffer_(std::move(buffer)) {
+    if (buffer_->memory_type() != TRITONSERVER_MEMORY_GPU) {
+        throw Error(TRITONSERVER_ERROR_INVALID_ARG,
+                    "buffer must be memory of a GPU to be opened by another process, not " +
+                        place_text({buffer_->memory_type(), buffer_->memory_type_id()}));
+    }
+    if (buffer_->byte_size() == 0) {
+        throw Error(TRITONSERVER_ERROR_INVALID_ARG, "buffer must not be empty to be opened by another process");
+    }
+    const auto* const owned = dynamic_cast<const DeviceBuffer*>(&buffer_->root());
+    if (owned != nullptr && owned->pooled()) {
+        throw Error(TRITONSERVER_ERROR_INVALID_ARG,
+                    "buffer is from the GPU's memory pool, which no other process can open: allocate a shareable one");
+    }
+    const CudaDevice& device = CudaDevice::get(buffer_->memory_type_id());
+    const CudaContext context(device);
+    const auto address = reinterpret_cast<CUdeviceptr>(buffer_->data());
+    CUdeviceptr base = 0;
+    std::size_t byte_size = 0;
+    device.driver().check(device.functions().cuMemGetAddressRange(&base, &byte_size, address),
+                          "cuMemGetAddressRange for a buffer of " + device.name());
+    if (buffer_->byte_size() > base + byte_size - address) {
+        throw Error(TRITONSERVER_ERROR_INVALID_ARG, "buffer has " + std::to_string(buffer_->byte_size()) +
+                                                        " bytes, but the allocation has only " +
+                                                        std::to_string(base + byte_size - address) + " from there on");
+    }
+    device.driver().check(device.functions().cuIpcGetMemHandle(&handle_.handle, base),
+                          "cuIpcGetMemHandle for a buffer of " + device.name());
+    handle_.offset = address - base;
+    handle_.byte_size = buffer_->byte_size();
+    handle_.device = device.id();
+    lend(*buffer_);
+}
+
+}  // namespace triton_inprocess

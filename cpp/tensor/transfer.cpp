@@ -1,0 +1,78 @@
+#include "tensor/transfer.h"
+
+#include <cstring>
+#include <string>
+
+#include "runtime/error.h"
+#include "tensor/cuda_stream.h"
+#include "tensor/device_buffer.h"
+#include "tensor/host_buffer_pool.h"
+#include "tensor/pinned_buffer.h"
+
+namespace triton_inprocess {
+namespace {
+
+Ref<Buffer> allocate_on_host(const MemoryPlace& place, std::size_t byte_size) {
+    if (place.memory_type == TRITONSERVER_MEMORY_CPU_PINNED) {
+        return make_ref<PinnedBuffer>(byte_size);
+    }
+    return HostBufferPool::instance().allocate(byte_size);
+}
+
+Ref<Buffer> copy_to_gpu(const Buffer& source, std::int64_t id) {
+    Ref<Buffer> target;  // outlives the stream, which waits for the copy if something fails
+    CudaStream stream(CudaDevice::get(id));
+    target = make_ref<DeviceBuffer>(stream, source.byte_size(), DeviceBuffer::Use::local);
+    if (source.byte_size() != 0) {
+        const bool from_other = source.memory_type() == TRITONSERVER_MEMORY_GPU && source.memory_type_id() != id;
+        if (from_other) {
+            stream.copy_from(CudaDevice::get(source.memory_type_id()), target->data(), source.data(),
+                             source.byte_size());
+        } else {
+            stream.copy(target->data(), source.data(), source.byte_size());
+        }
+    }
+    stream.synchronize();
+    return target;
+}
+
+}  // namespace
+
+std::string place_text(const MemoryPlace& place) {
+    switch (place.memory_type) {
+        case TRITONSERVER_MEMORY_CPU:
+            return "host memory";
+        case TRITONSERVER_MEMORY_CPU_PINNED:
+            return "pinned host memory";
+        case TRITONSERVER_MEMORY_GPU:
+            return "GPU " + std::to_string(place.memory_type_id);
+    }
+    throw Error(TRITONSERVER_ERROR_INVALID_ARG, "memory of an unknown kind");
+}
+
+Ref<Buffer> transfer(const Ref<Buffer>& source, const MemoryPlace& place) {
+    const bool same_kind = source->memory_type() == place.memory_type;
+    const bool same_device =
+        place.memory_type != TRITONSERVER_MEMORY_GPU || source->memory_type_id() == place.memory_type_id;
+    return same_kind && same_device ? source : copy_to(*source, place);
+}
+
+Ref<Buffer> copy_to(const Buffer& source, const MemoryPlace& place) {
+    if (place.memory_type == TRITONSERVER_MEMORY_GPU) {
+        return copy_to_gpu(source, place.memory_type_id);
+    }
+    Ref<Buffer> target = allocate_on_host(place, source.byte_size());
+    if (source.byte_size() == 0) {
+        return target;
+    }
+    if (source.memory_type() == TRITONSERVER_MEMORY_GPU) {
+        CudaStream stream(CudaDevice::get(source.memory_type_id()));
+        stream.copy(target->data(), source.data(), source.byte_size());
+        stream.synchronize();
+    } else {
+        std::memcpy(target->data(), source.data(), source.byte_size());
+    }
+    return target;
+}
+
+}  // namespace triton_inprocess

@@ -1,0 +1,27 @@
+// Copies between kinds of memory, and between GPUs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tensor/buffer.h"
+
+namespace triton_inprocess {
+
+/// A kind of memory and the number of the device that has it; host memory is all of device 0.
+struct MemoryPlace {
+    MemoryType memory_type = TRITONSERVER_MEMORY_CPU;
+    std::int64_t memory_type_id = 0;
+};
+
+/// "GPU 1", "pinned host memory" or "host memory"
+std::string place_text(const MemoryPlace& place);
+
+/// A copy of the memory at another place; the buffer itself where it is there already. Blocks until the copy is made,
+/// so call it without the GIL. Throws what CudaDevice::get and the buffers' constructors throw.
+Ref<Buffer> transfer(const Ref<Buffer>& source, const MemoryPlace& place);
+
+/// A copy of the memory, of its own: also where the buffer is there already.
+Ref<Buffer> copy_to(const Buffer& source, const MemoryPlace& place);
+
+}  // namespace triton_inprocess
