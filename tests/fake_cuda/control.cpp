@@ -37,6 +37,10 @@ bool fake_cuda_fail(const char* function, std::uint64_t first, std::uint64_t cou
     return fake_cuda::Calls::instance().plan(function, first, count, static_cast<CUresult>(result));
 }
 
+void fake_cuda_delay(std::uint32_t milliseconds) {
+    fake_cuda::State::instance().delay.store(milliseconds);
+}
+
 std::int64_t fake_cuda_calls(const char* function) {
     return fake_cuda::Calls::instance().count(function);
 }
@@ -124,4 +128,5 @@ std::int32_t fake_cuda_fill(std::int32_t device, std::uintptr_t address, std::ui
 
 void fake_cuda_reset() {
     fake_cuda::Calls::instance().reset();
+    fake_cuda_delay(0);
 }

@@ -20,6 +20,9 @@ FAKE_CUDA_CONTROL void fake_cuda_set_memory_pools(bool have);
 FAKE_CUDA_CONTROL bool fake_cuda_fail(const char* function, std::uint64_t first, std::uint64_t count,
                                       std::int32_t result);
 
+/// Has every wait for a stream take that much longer.
+FAKE_CUDA_CONTROL void fake_cuda_delay(std::uint32_t milliseconds);
+
 /// How often the function was called; also calls that were made to fail count. -1 for one that does not exist.
 FAKE_CUDA_CONTROL std::int64_t fake_cuda_calls(const char* function);
 
@@ -46,7 +49,7 @@ FAKE_CUDA_CONTROL bool fake_cuda_write(std::uintptr_t address, const void* sourc
 FAKE_CUDA_CONTROL std::int32_t fake_cuda_fill(std::int32_t device, std::uintptr_t address, std::uint8_t value,
                                               std::size_t byte_size, std::uintptr_t stream);
 
-/// Forgets faults, the log, breaches and counts. Memory, streams and what is pending stay.
+/// Forgets faults, the delay, the log, breaches and counts. Memory, streams and what is pending stay.
 FAKE_CUDA_CONTROL void fake_cuda_reset();
 
 #undef FAKE_CUDA_CONTROL

@@ -1,7 +1,9 @@
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <mutex>
+#include <thread>
 
 #include "calls.h"
 #include "implementation.h"
@@ -206,6 +208,7 @@ CUresult cuStreamDestroy(CUstream stream) {
 }
 
 CUresult cuStreamSynchronize(CUstream handle) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(State::instance().delay.load()));
     const Scope scope;
     CUstream const stream = scope.stream(handle);
     if (stream == nullptr) {

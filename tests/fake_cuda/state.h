@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <set>
@@ -25,6 +26,7 @@ struct State {
     Work work{memory};
     std::array<CUctx_st, most_devices> contexts;
     std::array<bool, most_devices> retained = {};
+    std::atomic<std::uint32_t> delay{0};  ///< In milliseconds.
     std::set<CUstream> streams;
     std::set<CUevent> events;
 

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import enum
-import fcntl
 import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
+
+from helpers_build import build_library
 
 from .lacking import make_lacking
 
 __all__ = ["Code", "Drop", "FakeTriton", "Order", "build", "make_lacking"]
-
-PROJECT = Path(__file__).resolve().parent.parent.parent
-BUILD_FOLDER = PROJECT / "build" / "fake"
 
 
 class Code(enum.IntEnum):
@@ -128,30 +123,4 @@ class FakeTriton:
 
 def build() -> Path:
     """Build what is missing or out of date; returns the library."""
-    BUILD_FOLDER.mkdir(parents=True, exist_ok=True)
-    strict = "ON" if "TRITON_INPROCESS_WERROR=ON" in os.environ.get("SKBUILD_CMAKE_DEFINE", "") else "OFF"
-    with (BUILD_FOLDER / "lock").open("w") as lock:  # test processes may come here at once
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        configure = [_tool("cmake"), "-S", str(Path(__file__).parent), "-B", str(BUILD_FOLDER), "-G", "Ninja"]
-        configure += [
-            f"-DCMAKE_MAKE_PROGRAM={_tool('ninja')}",
-            f"-DTRITON_INPROCESS_WERROR={strict}",
-        ]
-        _run(configure)
-        _run([_tool("cmake"), "--build", str(BUILD_FOLDER)])
-    return BUILD_FOLDER / "libtritonserver.so"
-
-
-def _tool(name: str) -> str:
-    """A build tool beside this Python first, then on the PATH."""
-    beside = Path(sys.executable).parent / name
-    found = str(beside) if beside.is_file() else shutil.which(name)
-    if found is None:
-        raise RuntimeError(f"'{name}' is needed to build the fake libtritonserver: python -m pip install cmake ninja")
-    return found
-
-
-def _run(command: list[str]) -> None:
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if result.returncode != 0:
-        raise RuntimeError(f"'{' '.join(command)}' failed:\n{result.stdout}")
+    return build_library(Path(__file__).parent, "fake") / "libtritonserver.so"

@@ -1,0 +1,674 @@
+"""Tensors in GPU memory and pinned memory, against the fake libcuda of tests/fake_cuda; none of it has run on a GPU.
+
+A process has one driver, so every scenario is a process of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import fake_cuda
+import numpy as np
+import pytest
+from fake_triton import make_lacking
+
+import triton_inprocess as ti
+from triton_inprocess import DLDeviceType, MemoryType, Tensor
+
+TESTS = Path(__file__).resolve().parent
+
+# What every program begins with; `checked` is for its end.
+PRELUDE = """
+import gc, os, sys, threading, time
+import numpy as np
+import triton_inprocess as ti
+from fake_cuda import LEGACY, OUT_OF_MEMORY, PER_THREAD, FakeCuda
+from triton_inprocess import DLDeviceType, MemoryType, Tensor
+cuda = FakeCuda(os.environ["TRITON_INPROCESS_CUDA"])
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+def tensor(array):
+    return Tensor.from_dlpack(array)
+
+
+def error_of(action, kind=ti.TritonError):
+    try:
+        action()
+    except kind as error:
+        return str(error)
+    raise AssertionError(f"no {kind.__name__}")
+
+
+def on_gpu(content, shape=None, data_type=ti.DataType.UINT8, device=0, address=None):
+    '''A tensor over somebody else's memory.'''
+    address = address or cuda.allocate(content, device)
+    memory = ti.MemoryBuffer(address, MemoryType.GPU, device, len(content), None)
+    return Tensor(data_type, shape or [len(content)], memory)
+
+
+def checked():
+    '''Nothing is left over, and no rule was broken.'''
+    gc.collect()
+    for device in range(2):
+        cuda.wait_for_all(device)
+    assert cuda.breaches() == [], cuda.breaches()
+    assert cuda.context_depth() == 0
+    assert cuda.live("Pending") == 0
+
+
+def nothing_lives():
+    checked()
+    return [cuda.live(kind) for kind in ("DeviceMemory", "PinnedMemory", "Event")] == [0, 0, 0]
+"""
+
+Run = Callable[..., str]
+
+
+@pytest.fixture(scope="session")
+def library() -> Path:
+    return fake_cuda.build()
+
+
+@pytest.fixture
+def run(library: Path) -> Run:
+    """Runs code in a process whose driver is the fake, or another library; returns what it prints."""
+
+    def execute(code: str, *, driver: str | Path = library, status: int = 0) -> str:
+        path = os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH", "")]))
+        result = subprocess.run(
+            [sys.executable, "-W", "error", "-c", PRELUDE + textwrap.dedent(code)],
+            env={**os.environ, "TRITON_INPROCESS_CUDA": str(driver), "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert result.returncode == status, f"exit status {result.returncode}\n{result.stdout}{result.stderr}"
+        return result.stdout
+
+    return execute
+
+
+@pytest.fixture
+def no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_INPROCESS_CUDA", "/nowhere/libcuda.so.1")
+
+
+def tensor() -> Tensor:
+    return Tensor.from_dlpack(np.arange(6, dtype=np.float32))
+
+
+# How devices are spelled.
+
+
+@pytest.mark.parametrize(
+    "device", ["cpu", MemoryType.CPU, (MemoryType.CPU, 0), (DLDeviceType.CPU, 0), (DLDeviceType.CPU, np.int64(0))]
+)
+def test_a_tensor_that_is_there_is_returned(no_driver: None, device: Any) -> None:
+    given = tensor()
+    assert given.to_device(device) is given
+    assert given.to_host() is given
+
+
+@pytest.mark.parametrize(
+    "device",
+    ["", "CPU", "cuda", "cuda:1", "gpu:", "gpu:-1", "gpu: 1", "gpu:1 ", "gpu:1x", "gpu:9999999999", "gpu:0x1", "cpu:0"]
+    + [(), (MemoryType.GPU,), (MemoryType.GPU, 0, 0), (MemoryType.CPU, 1), (MemoryType.CPU_PINNED, 1)]
+    + [(DLDeviceType.CPU, 1), (DLDeviceType.CUDA_HOST, 2), (DLDeviceType.ROCM, 0), (DLDeviceType.CUDA_MANAGED, 0)],
+)
+def test_what_is_no_device_is_told(device: Any) -> None:
+    with pytest.raises(ValueError, match="device must be 'cpu', 'cpu_pinned', 'gpu', 'gpu:<number>'") as raised:
+        tensor().to_device(device)
+    assert repr(device) in str(raised.value)
+
+
+@pytest.mark.parametrize("device", [None, 0, 2, 1.5, b"cpu", ["gpu", 0], {}, DLDeviceType.CUDA, MemoryType])
+def test_what_cannot_be_a_device_is_told(device: Any) -> None:
+    with pytest.raises(TypeError, match=f"device must be 'cpu'.*not {type(device).__name__}"):
+        tensor().to_device(device)
+
+
+@pytest.mark.parametrize("device", [(2, 0), ("gpu", 0), (None, 0), (MemoryType.GPU, "0"), (MemoryType.GPU, True)])
+def test_a_pair_of_other_things_is_told(device: Any) -> None:
+    with pytest.raises(TypeError, match=r"device\[[01]\] must be"):
+        tensor().to_device(device)
+
+
+@pytest.mark.parametrize("number", [-1, 2**31, 2**70])
+def test_a_number_that_no_device_can_have_is_told(number: int) -> None:
+    with pytest.raises(ValueError, match=r"device\[1\] must be from 0 to 2147483647"):
+        tensor().to_device((MemoryType.GPU, number))
+
+
+def test_dlpack_devices_have_the_numbers_of_the_standard() -> None:
+    assert (DLDeviceType.CPU, DLDeviceType.CUDA, DLDeviceType.CUDA_HOST) == (1, 2, 3)
+    assert DLDeviceType(10) is DLDeviceType.ROCM
+    assert tensor().__dlpack_device__() == (DLDeviceType.CPU, 0)
+
+
+def test_every_spelling_means_its_place(run: Run) -> None:
+    run("""
+    places = {
+        "gpu": (MemoryType.GPU, 0), "gpu:0": (MemoryType.GPU, 0), "gpu:1": (MemoryType.GPU, 1),
+        MemoryType.GPU: (MemoryType.GPU, 0), (MemoryType.GPU, 1): (MemoryType.GPU, 1),
+        (DLDeviceType.CUDA, 1): (MemoryType.GPU, 1), "cpu_pinned": (MemoryType.CPU_PINNED, 0),
+        MemoryType.CPU_PINNED: (MemoryType.CPU_PINNED, 0), (DLDeviceType.CUDA_HOST, 0): (MemoryType.CPU_PINNED, 0),
+        (MemoryType.CPU_PINNED, 0): (MemoryType.CPU_PINNED, 0),
+    }
+    for device, place in places.items():
+        moved = tensor(X).to_device(device)
+        assert (moved.memory_type, moved.memory_type_id) == place, device
+        assert moved.to_device(device) is moved
+    del moved
+    assert nothing_lives()
+    """)
+
+
+# Where there is no driver, or none that will do.
+
+
+@pytest.mark.parametrize("device", ["gpu", "cpu_pinned"])
+def test_no_driver_is_told(device: str, run: Run) -> None:
+    run(
+        f"""
+    os.environ["TRITON_INPROCESS_CUDA"] = "/nowhere/libcuda.so.1"
+    for attempt in range(2):
+        text = error_of(lambda: tensor(X).to_device({device!r}), ti.UnsupportedError)
+        assert "NVIDIA's driver" in text and "'/nowhere/libcuda.so.1' cannot be loaded" in text, text
+        assert "$TRITON_INPROCESS_CUDA" in text, text
+    """
+    )
+
+
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machine has a driver of its own")
+@pytest.mark.parametrize("variable", [None, ""])
+def test_the_driver_is_found_by_its_name(variable: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TRITON_INPROCESS_CUDA", raising=False)
+    if variable is not None:
+        monkeypatch.setenv("TRITON_INPROCESS_CUDA", variable)
+    with pytest.raises(ti.UnsupportedError, match=r"'libcuda\.so\.1' cannot be loaded"):
+        tensor().to_device("gpu")
+
+
+def test_another_library_is_told(run: Run) -> None:
+    run("""
+    os.environ["TRITON_INPROCESS_CUDA"] = "libm.so.6"
+    text = error_of(lambda: tensor(X).to_device("gpu"), ti.UnsupportedError)
+    assert "'libm.so.6' is no CUDA driver" in text and "it lacks cuInit, " in text, text
+    """)
+
+
+def test_a_driver_that_lacks_a_function_is_told(run: Run, library: Path, tmp_path: Path) -> None:
+    old = make_lacking(library, tmp_path / "libold.so", ["cuMemcpyAsync", "cuIpcOpenMemHandle_v2"])
+    run(
+        """
+    text = error_of(lambda: tensor(X).to_device("gpu"), ti.UnsupportedError)
+    assert text.endswith("it lacks cuMemcpyAsync, cuIpcOpenMemHandle_v2"), text
+    """,
+        driver=old,
+    )
+
+
+def test_no_gpu_is_told(run: Run) -> None:
+    run("""
+    cuda.set_devices(0)
+    text = error_of(lambda: tensor(X).to_device("gpu"), ti.UnsupportedError)
+    assert "there is no usable GPU: cuInit" in text and "CUDA_ERROR_NO_DEVICE" in text, text
+    cuda.set_devices(1)  # what failed is tried again
+    assert tensor(X).to_device("gpu").memory_type is MemoryType.GPU
+    """)
+
+
+def test_a_number_that_no_gpu_has_is_told(run: Run) -> None:
+    run("""
+    text = error_of(lambda: tensor(X).to_device("gpu:2"), ti.InvalidArgumentError)
+    assert text == "there is no GPU 2: this process sees GPU 0 to 1", text
+    assert nothing_lives()
+    """)
+
+
+# Copies.
+
+
+def test_every_way_and_back(run: Run) -> None:
+    run("""
+    places = ["cpu", "cpu_pinned", "gpu:0", "gpu:1"]
+    for first in places:
+        for second in places:
+            there = tensor(X).to_device(first).to_device(second)
+            if there.memory_type is MemoryType.GPU:
+                assert cuda.read(there.data_ptr, there.size) == X.tobytes()
+            back = there.to_host()
+            assert back.memory_type is not MemoryType.GPU
+            assert np.array_equal(back.numpy(), X)
+            assert back.numpy().flags.writeable == (first != "cpu" or second != "cpu")  # X itself is not
+            assert (back is there) == (second in ("cpu", "cpu_pinned"))
+            final = there.to_device("cpu")
+            assert final.memory_type is MemoryType.CPU and np.array_equal(final.numpy(), X)
+            checked()
+    assert cuda.calls("cuMemcpyPeerAsync") > 0
+    del there, back, final
+    assert nothing_lives()
+    """)
+
+
+def test_every_type_and_shape(run: Run) -> None:
+    run("""
+    import ml_dtypes
+    arrays = [np.arange(6).astype(name) for name in (
+        "bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "float32",
+        "float64")]
+    arrays += [np.array(3, np.float32), np.zeros((0,), np.int8), np.zeros((3, 0, 2), np.float64)]
+    arrays += [np.arange(1 << 20, dtype=np.int32).reshape(1, 1 << 10, 1, 1 << 10)]
+    for array in arrays:
+        for device in ("gpu:1", "cpu_pinned"):
+            given = tensor(array)
+            moved = given.to_device(device)
+            assert (moved.data_type, moved.shape, moved.size) == (given.data_type, given.shape, given.size)
+            back = moved.to_host().numpy()
+            assert back.dtype == array.dtype and back.shape == array.shape and np.array_equal(back, array)
+    words = Tensor.from_string_array([["a", ""], ["long" * 100, "\\0"]])
+    back = words.to_device("gpu").to_host().to_string_array()
+    assert back.tolist() == [["a", ""], ["long" * 100, "\\0"]]
+    halves = Tensor(ti.DataType.BF16, [3], tensor(np.arange(3, dtype=np.uint16)).memory_buffer)
+    moved = halves.to_device("gpu")
+    assert moved.data_type is ti.DataType.BF16
+    assert moved.to_host().numpy().tobytes() == np.arange(3, dtype=np.uint16).tobytes()
+    del moved
+    assert nothing_lives()
+    """)
+
+
+def test_a_copy_is_of_its_own(run: Run) -> None:
+    run("""
+    array = X.copy()
+    there = tensor(array).to_device("gpu")
+    array[:] = 7
+    first, second = there.to_host().numpy(), there.to_host().numpy()
+    first[:] = 8
+    assert np.array_equal(second, X) and np.array_equal(there.to_host().numpy(), X)
+    """)
+
+
+def test_gpu_memory_is_out_of_the_hosts_reach(run: Run) -> None:
+    """Otherwise the tests here would not show that nothing of ours touches it."""
+    run("import ctypes; ctypes.string_at(tensor(X).to_device('gpu').data_ptr, 1)", status=-signal.SIGSEGV)
+
+
+def test_work_on_the_default_stream_comes_first(run: Run) -> None:
+    run("""
+    given = on_gpu(bytes(8))
+    for place in ("cpu", "cpu_pinned", "gpu:1"):
+        for value in (1, 2):
+            cuda.fill(given.data_ptr, value, 8, LEGACY)
+            assert given.to_device(place).to_host().numpy().tolist() == [value] * 8, place
+    checked()
+    """)
+
+
+def test_without_memory_pools(run: Run) -> None:
+    run("""
+    cuda.set_memory_pools(False)
+    there = tensor(X).to_device("gpu")
+    assert np.array_equal(there.to_host().numpy(), X)
+    assert cuda.calls("cuMemAlloc") == 1 and cuda.calls("cuMemAllocAsync") == 0
+    del there
+    assert cuda.calls("cuMemFree") == 1 and nothing_lives()
+    """)
+
+
+def test_a_driver_without_memory_pools(run: Run, library: Path, tmp_path: Path) -> None:
+    old = make_lacking(library, tmp_path / "libold.so", ["cuMemAllocAsync"])
+    run(
+        """
+    assert np.array_equal(tensor(X).to_device("gpu:1").to_host().numpy(), X)
+    assert cuda.calls("cuMemAlloc") == 1 and cuda.calls("cuMemFree") == 1
+    """,
+        driver=old,
+    )
+
+
+def test_streams_are_used_again(run: Run) -> None:
+    run("""
+    for _ in range(50):
+        tensor(X).to_device("gpu").to_host()
+    assert cuda.calls("cuStreamCreate") <= 2, cuda.calls("cuStreamCreate")
+    """)
+
+
+def test_threads(run: Run) -> None:
+    run("""
+    failures = []
+    def work(number):
+        try:
+            for i in range(40):
+                array = np.full(100, number * 1000 + i, np.int32)
+                place = ("gpu:0", "gpu:1", "cpu_pinned")[i % 3]
+                assert np.array_equal(tensor(array).to_device(place).to_device("gpu:1").to_host().numpy(), array)
+        except BaseException as error:
+            failures.append(error)
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == [], failures
+    assert nothing_lives()
+    """)
+
+
+def test_other_threads_run_while_one_waits(run: Run) -> None:
+    run("""
+    there = tensor(X).to_device("gpu")
+    cuda.delay(500)
+    ticks, waiting = 0, threading.Event()
+    def wait():
+        there.to_host()
+        waiting.set()
+    thread = threading.Thread(target=wait)
+    thread.start()
+    while not waiting.is_set():
+        time.sleep(0.001)
+        ticks += 1
+    thread.join()
+    assert ticks > 20, ticks
+    """)
+
+
+# Failures.
+
+
+def test_too_little_memory_is_told(run: Run) -> None:
+    run("""
+    for function, place in (("cuMemAllocAsync", "gpu:1"), ("cuMemHostAlloc", "cpu_pinned")):
+        cuda.fail(function, result=OUT_OF_MEMORY)
+        text = error_of(lambda: tensor(X).to_device(place), ti.UnavailableError)
+        assert "allocating 24 bytes" in text, text
+        assert "CUDA_ERROR_OUT_OF_MEMORY (out of memory)" in text, text
+        assert np.array_equal(tensor(X).to_device(place).to_host().numpy(), X)
+    assert nothing_lives()
+    """)
+
+
+@pytest.mark.parametrize("way", [("cpu", "gpu:1"), ("gpu:0", "cpu"), ("gpu:0", "cpu_pinned"), ("gpu:0", "gpu:1")])
+def test_whatever_fails_leaves_nothing_behind(way: tuple[str, str], run: Run) -> None:
+    run(f"""
+    source = tensor(X).to_device({way[0]!r})
+    source.to_device({way[1]!r})  # what is called once only is in the next test
+    cuda.reset()
+    moved = source.to_device({way[1]!r})
+    names = dict.fromkeys(line.split("(")[0] for line in cuda.log())
+    assert "cuMemcpyAsync" in names or "cuMemcpyPeerAsync" in names
+    del moved
+    told = []
+    # What lets go of something cannot be told of, and what it was to let go of stays.
+    letting_go = ("cuCtxPopCurrent", "cuEventDestroy")
+    for name in names:
+        for first in (1, 2):
+            checked()
+            lived = [cuda.live(kind) for kind in ("DeviceMemory", "PinnedMemory", "Event")]
+            cuda.fail(name, first=first)
+            try:
+                moved = source.to_device({way[1]!r})
+            except ti.TritonError as error:
+                assert "CUDA error 999" in str(error), error
+                told.append(name)
+                cuda.reset()
+            else:
+                assert name in letting_go or first == 2, name
+                cuda.reset()
+                assert np.array_equal(moved.to_host().numpy(), X), name
+                del moved
+            while cuda.context_depth() != 0 and name == "cuCtxPopCurrent":
+                cuda.pop_context()
+            cuda.wait_for_all(0)
+            cuda.wait_for_all(1)
+            if name not in letting_go:
+                assert [cuda.live(kind) for kind in ("DeviceMemory", "PinnedMemory", "Event")] == lived, (name, first)
+            assert np.array_equal(source.to_device({way[1]!r}).to_host().numpy(), X), name
+    assert set(told) == set(names) - set(letting_go), told
+    """)
+
+
+@pytest.mark.parametrize("device", ["gpu:1", "cpu_pinned"])
+def test_a_first_use_that_fails_can_be_repeated(device: str, run: Run) -> None:
+    run(f"""
+    names = ["cuInit", "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetAttribute", "cuDevicePrimaryCtxRetain"]
+    names += ["cuStreamCreate"] if {device!r} == "gpu:1" else []
+    for name in names:
+        cuda.fail(name)
+        text = error_of(lambda: tensor(X).to_device({device!r}))
+        assert name in text and "CUDA error 999" in text, text
+        assert nothing_lives()
+    assert np.array_equal(tensor(X).to_device({device!r}).to_host().numpy(), X)
+    assert nothing_lives()
+    """)
+
+
+def test_what_the_driver_says_is_told(run: Run) -> None:
+    run("""
+    there = tensor(X).to_device("gpu")
+    cuda.fail("cuMemcpyAsync", result=700)
+    text = error_of(there.to_host, ti.InternalError)
+    assert text == "copying 24 bytes with GPU 0 failed: CUDA error 700", text
+    """)
+
+
+def test_a_forked_child_is_told_and_frees_nothing(run: Run) -> None:
+    run("""
+    import warnings
+    there = tensor(X).to_device("gpu")
+    pinned = tensor(X).to_device("cpu_pinned")
+    cuda.reset()
+    child = os.fork()
+    if child == 0:
+        texts = [error_of(action, ti.UnavailableError) for action in (
+            there.to_host, lambda: tensor(X).to_device("gpu"), lambda: tensor(X).to_device("cpu_pinned"))]
+        assert all("forked" in text for text in texts), texts
+        del there, pinned
+        gc.collect()
+        os._exit(0 if cuda.log() == [] and cuda.breaches() == [] else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert np.array_equal(there.to_host().numpy(), X)
+    child = os.fork()
+    if child == 0:
+        sys.exit(0)  # as a whole interpreter ends
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    del there, pinned
+    assert nothing_lives()
+    """)
+
+
+def test_a_child_may_use_the_driver_that_its_parent_did_not(run: Run) -> None:
+    run("""
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if np.array_equal(tensor(X).to_device("gpu").to_host().numpy(), X) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    """)
+
+
+def test_tensors_may_outlive_the_interpreter(run: Run) -> None:
+    assert run("""
+    import atexit
+    kept = [tensor(X).to_device(place) for place in ("gpu", "gpu:1", "cpu_pinned")]
+    atexit.register(lambda: print("end", len(kept)))
+    """).splitlines() == ["end 3"]
+
+
+# numpy.
+
+
+def test_numpy_says_what_to_do(run: Run) -> None:
+    run("""
+    there = tensor(X).to_device("gpu")
+    for read in (there.numpy, there.__array__, lambda: np.asarray(there)):
+        text = error_of(read, ti.UnsupportedError)
+        assert "GPU memory" in text and "to_host()" in text, text
+    words = Tensor.from_string_array(["a"]).to_device("gpu")
+    for read in (words.numpy, words.to_bytes_array, words.to_string_array):
+        assert "to_host()" in error_of(read, ti.UnsupportedError)
+    """)
+
+
+def test_numpy_reads_pinned_memory_as_it_lies(run: Run) -> None:
+    run("""
+    pinned = tensor(X).to_device("cpu_pinned")
+    array = pinned.numpy()
+    assert array.ctypes.data == pinned.data_ptr and np.array_equal(array, X)
+    del pinned
+    assert np.array_equal(array, X) and cuda.live("PinnedMemory") == 1
+    del array
+    assert nothing_lives()
+    """)
+
+
+# The CUDA array interface.
+
+INTERFACE = """
+from triton_inprocess._convert import to_tensor
+class Array:
+    def __init__(self, content, shape=None, typestr="|u1", device=0, address=None, read_only=False, **more):
+        self.address = cuda.allocate(content, device) if address is None else address
+        self.__cuda_array_interface__ = {
+            "shape": shape or (len(content),), "typestr": typestr, "data": (self.address, read_only), "version": 3, **more}
+"""
+
+
+def test_the_interface_of_a_gpu_tensor(run: Run) -> None:
+    run("""
+    there = tensor(X).to_device("gpu:1")
+    interface = there.__cuda_array_interface__
+    assert interface == {
+        "shape": (2, 3), "typestr": "<f4", "data": (there.data_ptr, False), "strides": None, "stream": 1, "version": 3}
+    assert all(type(n) is int for n in (*interface["shape"], *interface["data"][:1], interface["stream"]))
+    names = {"bool": "|b1", "uint8": "|u1", "int8": "|i1", "uint16": "<u2", "int64": "<i8", "float16": "<f2"}
+    for name, typestr in names.items():
+        array = np.ones(2, name)
+        assert tensor(array).to_device("gpu").__cuda_array_interface__["typestr"] == typestr == array.dtype.str
+    empty = tensor(np.zeros((0, 3), np.int32)).to_device("gpu")
+    assert empty.__cuda_array_interface__["data"] == (0, False)
+    assert not hasattr(tensor(X), "__cuda_array_interface__")
+    assert not hasattr(tensor(X).to_device("cpu_pinned"), "__cuda_array_interface__")
+    assert not hasattr(Tensor.from_string_array(["a"]).to_device("gpu"), "__cuda_array_interface__")
+    halves = Tensor(ti.DataType.BF16, [3], tensor(np.arange(3, dtype=np.uint16)).memory_buffer).to_device("gpu")
+    assert "no type for BF16" in error_of(lambda: halves.__cuda_array_interface__, AttributeError)
+    """)
+
+
+def test_lent_memory_is_freed_after_the_borrowers_work(run: Run) -> None:
+    run("""
+    there = tensor(X).to_device("gpu")
+    address, stream = there.__cuda_array_interface__["data"][0], cuda.stream()
+    cuda.fill(address, 1, 24, stream)  # still to be done when the last name goes
+    del there
+    assert nothing_lives()
+    """)
+
+
+def test_freeing_memory_that_was_not_lent_waits_for_nothing(run: Run) -> None:
+    run("""
+    there = tensor(X).to_device("gpu")
+    cuda.reset()
+    del there
+    assert cuda.calls("cuMemFreeAsync") == 1
+    assert cuda.calls("cuCtxSynchronize") == cuda.calls("cuStreamSynchronize") == 0
+    """)
+
+
+def test_an_array_with_the_interface_is_taken_as_it_lies(run: Run) -> None:
+    run(
+        INTERFACE
+        + textwrap.dedent("""
+    import weakref
+    for typestr, name in (("<f4", "float32"), ("|b1", "bool"), ("<i8", "int64"), ("<u1", "uint8"), ("<f2", "float16")):
+        data = np.ones((2, 3), name)
+        array = Array(data.tobytes(), (2, 3), typestr, device=1)
+        taken = to_tensor(array)
+        assert (taken.data_ptr, taken.memory_type, taken.memory_type_id) == (array.address, MemoryType.GPU, 1)
+        assert taken.shape == (2, 3)
+        back = taken.to_host().numpy()
+        assert back.dtype == data.dtype and np.array_equal(back, data)
+    assert cuda.calls("cuMemcpyAsync") == 5
+    owner = weakref.ref(array)
+    del array
+    assert owner() is not None  # kept by the tensor
+    del taken
+    gc.collect()
+    assert owner() is None
+    strided = Array(bytes(24), (2, 3), "<f4", strides=(12, 4))
+    assert to_tensor(strided).shape == (2, 3)
+    assert to_tensor(Array(bytes(24), (1, 6), "<f4", strides=(999, 4))).shape == (1, 6)
+    assert to_tensor(Array(b"", (0, 3), "<f4", address=0, strides=(1, 1))).size == 0
+    read_only = to_tensor(Array(bytes(4), read_only=True))
+    assert read_only.__cuda_array_interface__["data"][1] is True
+    pinned = to_tensor(Array(b"abcd", address=cuda.allocate_pinned(b"abcd")))
+    assert pinned.memory_type is MemoryType.CPU_PINNED and pinned.numpy().tobytes() == b"abcd"
+    checked()
+    """)
+    )
+
+
+def test_the_stream_of_the_interface_is_waited_for(run: Run) -> None:
+    run(
+        INTERFACE
+        + textwrap.dedent("""
+    own = cuda.stream(device=1)
+    for stream in (LEGACY, PER_THREAD, own):
+        array = Array(bytes(4), device=1, stream=stream)
+        cuda.fill(array.address, 9, 4, stream, device=1)
+        taken = to_tensor(array)
+        assert cuda.read(taken.data_ptr, 4) == bytes([9] * 4), stream
+    old = Array(bytes(4), version=2)  # says no stream
+    cuda.fill(old.address, 9, 4, LEGACY)
+    to_tensor(old)
+    assert cuda.read(old.address, 4) == bytes([9] * 4)
+    for more in ({}, {"stream": None}):
+        array = Array(bytes(4), **more)
+        cuda.reset()
+        to_tensor(array)
+        assert not any("Synchronize" in line for line in cuda.log())
+    checked()
+    """)
+    )
+
+
+def test_what_is_wrong_with_an_interface_is_told(run: Run) -> None:
+    run(
+        INTERFACE
+        + textwrap.dedent("""
+    def refused(kind, *arguments, **more):
+        return error_of(lambda: to_tensor(Array(*arguments, **more)), kind)
+    assert "1 (the legacy default stream)" in refused(ValueError, bytes(4), stream=0)
+    assert "not -1" in refused(ValueError, bytes(4), stream=-1)
+    assert "stream must be an int, not str" in refused(TypeError, bytes(4), stream="1")
+    assert "not bool" in refused(TypeError, bytes(4), stream=True)
+    assert "version 1" in refused(ti.UnsupportedError, bytes(4), version=1)
+    assert "mask" in refused(TypeError, bytes(4), mask=Array(bytes(4)))
+    assert "'>f4' of" in refused(TypeError, bytes(4), (1,), ">f4")
+    for typestr in ("<c8", "<V2", "|O", "|S4", "", "f4", "<M8[s]", "<f16"):
+        assert "no Triton data type" in refused(TypeError, bytes(8), (1,), typestr), typestr
+    text = refused(ti.UnsupportedError, bytes(24), (2, 3), "<f4", strides=(4, 8))
+    assert "shape [2, 3] has strides [4, 8]" in text, text
+    assert "as many" in refused(ValueError, bytes(24), (2, 3), "<f4", strides=(4,))
+    assert "data[0] is 0" in refused(ValueError, bytes(4), address=0)
+    assert "negative" in refused(ti.InvalidArgumentError, bytes(4), (-1,)), refused(ti.InvalidArgumentError, bytes(4), (-1,))
+    assert "what kind of memory" in refused(ti.InvalidArgumentError, bytes(4), address=4096)
+    assert "shape must be a tuple of ints, not list" in refused(TypeError, bytes(4), [4])
+    assert "data must be" in refused(TypeError, bytes(4), data=4096)
+    class Without:
+        __cuda_array_interface__ = {"shape": (1,), "typestr": "|u1", "version": 3}
+    assert "must have 'data'" in error_of(lambda: to_tensor(Without()), ValueError)
+    Without.__cuda_array_interface__ = 3
+    assert "must be a dict, not int" in error_of(lambda: to_tensor(Without()), TypeError)
+    checked()
+    """)
+    )
