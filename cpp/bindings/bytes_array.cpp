@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "bindings/array_view.h"
+#include "bindings/device.h"
 #include "bindings/errors.h"
 #include "bindings/numpy.h"
 #include "runtime/error.h"
@@ -38,6 +39,7 @@ std::string_view view_of(nb::handle element, std::size_t index) {
 template <typename Make>
 nb::object array_of_elements(const Tensor& tensor, const Make& make) {
     const Buffer& buffer = *tensor.buffer();
+    require_host_memory(buffer);
     const std::vector<std::string_view> elements =
         decode_bytes(buffer.data(), buffer.byte_size(), tensor.element_count());
     nb::list shape;

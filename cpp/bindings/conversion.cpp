@@ -30,9 +30,7 @@ Tensor from_any(nb::handle value, std::optional<DataType> data_type, std::option
     }
     const Tensor* tensor = nullptr;
     if (nb::try_cast(value, tensor) && tensor != nullptr && (!data_type || *data_type == tensor->data_type())) {
-        const bool host = tensor->buffer()->memory_type() != TRITONSERVER_MEMORY_GPU;
-        return copy.value_or(false) && host ? Tensor(tensor->data_type(), tensor->shape(), copied(*tensor->buffer()))
-                                            : *tensor;
+        return copy.value_or(false) ? Tensor(tensor->data_type(), tensor->shape(), copied(*tensor->buffer())) : *tensor;
     }
     const nb::object result = general_conversion.get()(value, data_type, copy);
     return nb::cast<const Tensor&>(result);

@@ -2,7 +2,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include <cstring>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -40,12 +40,14 @@ Ref<Buffer> gathered(const Layout& layout, const void* source) {
 }
 
 Ref<Buffer> copied(const Buffer& source) {
-    Ref<Buffer> target = HostBufferPool::instance().allocate(source.byte_size());
-    if (source.byte_size() != 0) {
-        const ReleaseGilIfLarge released(source.byte_size());
-        std::memcpy(target->data(), source.data(), source.byte_size());
-    }
-    return target;
+    return copied(source, place_of(source));
+}
+
+Ref<Buffer> copied(const Buffer& source, const MemoryPlace& place) {
+    const bool on_host = source.memory_type() == TRITONSERVER_MEMORY_CPU && is_at(source, place);
+    // Anything else waits for a GPU.
+    const ReleaseGilIfLarge released(on_host ? source.byte_size() : SIZE_MAX);
+    return copy_to(source, place);
 }
 
 void refuse_copy(const char* what, const Layout& layout) {

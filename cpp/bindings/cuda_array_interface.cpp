@@ -1,17 +1,21 @@
 #include "bindings/cuda_array_interface.h"
 
+#include <nanobind/stl/optional.h>
+
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bindings/arguments.h"
+#include "bindings/device_import.h"
 #include "bindings/errors.h"
 #include "bindings/gil.h"
-#include "bindings/python_buffer.h"
 #include "runtime/error.h"
-#include "tensor/cuda_stream.h"
+#include "tensor/cuda_driver.h"
 #include "tensor/device_buffer.h"
+#include "tensor/layout.h"
 #include "tensor/transfer.h"
 
 namespace nb = nanobind;
@@ -85,25 +89,27 @@ std::vector<std::int64_t> integers(const std::string& argument, nb::handle value
     return result;
 }
 
-void require_contiguous(const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& strides,
-                        DataType data_type) {
-    if (strides.size() != shape.size()) {
-        throw nb::value_error("strides must be as many as the dimensions of shape");
-    }
-    if (element_count(shape.data(), shape.size()) == 0) {
-        return;
-    }
-    auto expected = static_cast<std::int64_t>(element_size(data_type));
-    for (std::size_t i = shape.size(); i-- > 0;) {
-        // The stride of a dimension of size 1 means nothing.
-        if (shape[i] != 1 && strides[i] != expected) {
-            throw Error(TRITONSERVER_ERROR_UNSUPPORTED,
-                        "the GPU array of shape " + shape_text(shape.data(), shape.size()) + " has strides " +
-                            shape_text(strides.data(), strides.size()) +
-                            ": Triton reads contiguous memory only, so copy the array to such first");
+/// Strides may be None, which means C order.
+Layout layout_of(std::vector<std::int64_t> shape, nb::handle strides, DataType data_type) {
+    Layout layout;
+    layout.element_size = element_size(data_type);
+    layout.shape = std::move(shape);
+    layout.byte_size();  // refuses what no memory holds
+    if (!strides.is_none()) {
+        layout.strides = integers("strides", strides);
+        if (layout.strides.size() != layout.shape.size()) {
+            throw nb::value_error("strides must be as many as the dimensions of shape");
         }
-        expected *= shape[i];
+        return layout;
     }
+    layout.strides.resize(layout.shape.size());
+    // Unsigned: without elements the products may wrap around, and mean nothing.
+    auto stride = static_cast<std::uint64_t>(layout.element_size);
+    for (std::size_t i = layout.shape.size(); i-- > 0;) {
+        layout.strides[i] = static_cast<std::int64_t>(stride);
+        stride *= static_cast<std::uint64_t>(layout.shape[i]);
+    }
+    return layout;
 }
 
 /// The stream whose work comes before the array may be read, as a handle; null if there is none to wait for.
@@ -123,10 +129,12 @@ CUstream stream_of(const nb::dict& interface, std::int64_t version) {
     return reinterpret_cast<CUstream>(number);
 }
 
-MemoryPlace place_of(std::uintptr_t address) {
+/// Where the memory at the address lies: the interface does not say which GPU has it.
+MemoryPlace place_at(std::uintptr_t address) {
     if (address == 0) {
         return {TRITONSERVER_MEMORY_GPU, 0};  // it is empty
     }
+    const ReleaseGil released;
     const CudaDriver& driver = CudaDriver::instance();
     unsigned memory_type = 0;
     driver.check(driver.functions().cuPointerGetAttribute(&memory_type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address),
@@ -140,7 +148,7 @@ MemoryPlace place_of(std::uintptr_t address) {
     return {TRITONSERVER_MEMORY_GPU, device};
 }
 
-Tensor import_array(const nb::object& array) {
+Tensor import_array(const nb::object& array, std::optional<bool> copy) {
     const nb::object value = nb::getattr(array, interface_name);
     if (PyDict_Check(value.ptr()) == 0) {
         wrong_type(interface_name, "a dict", value);
@@ -154,35 +162,23 @@ Tensor import_array(const nb::object& array) {
     if (!optional_item(interface, "mask").is_none()) {
         throw nb::type_error("a masked array cannot be a tensor, its mask would be lost");
     }
-    std::vector<std::int64_t> shape = integers("shape", item(interface, "shape"));
     const DataType data_type = data_type_of(text_argument("typestr", item(interface, "typestr")));
-    const nb::object strides = optional_item(interface, "strides");
-    if (!strides.is_none()) {
-        require_contiguous(shape, integers("strides", strides), data_type);
-    }
+    Layout layout =
+        layout_of(integers("shape", item(interface, "shape")), optional_item(interface, "strides"), data_type);
+    const std::size_t byte_size = layout.byte_size();
     const nb::object data = item(interface, "data");
     if (PyTuple_Check(data.ptr()) == 0 || nb::len(data) != 2) {
         wrong_type("data", "a pair of an address and a bool", data);
     }
     const std::uintptr_t address = unsigned_argument("data[0]", nb::object(data[0]), UINT64_MAX);
-    const bool read_only = bool_argument("data[1]", nb::object(data[1]));
-    const std::size_t byte_size = byte_size_of(data_type, shape.data(), shape.size());
+    bool_argument("data[1]", nb::object(data[1]));
     if (address == 0 && byte_size != 0) {
         throw nb::value_error(("data[0] is 0, but the array has " + std::to_string(byte_size) + " bytes").c_str());
     }
     CUstream const stream = stream_of(interface, version);
-    MemoryPlace place;
-    {
-        const ReleaseGil released;
-        place = place_of(byte_size != 0 ? address : 0);
-        // Triton does not know of streams: what it is given must be complete.
-        if (stream != nullptr && byte_size != 0) {
-            wait_for_stream(CudaDevice::get(place.memory_type_id), stream);
-        }
-    }
-    return Tensor(data_type, std::move(shape),
-                  make_ref<PythonBuffer>(reinterpret_cast<void*>(address), byte_size, place.memory_type,
-                                         place.memory_type_id, read_only, array));
+    const MemoryPlace place = place_at(byte_size != 0 ? address : 0);
+    return import_device_array(
+        {"a GPU array", data_type, std::move(layout), reinterpret_cast<void*>(address), place, stream}, copy, array);
 }
 
 }  // namespace
@@ -217,8 +213,8 @@ nb::dict cuda_array_interface(const Tensor& tensor) {
 
 void register_cuda_array_interface(nb::module_& module) {
     using namespace nb::literals;
-    module.def("tensor_over_cuda_array", &import_array, "array"_a,
-               nb::sig("def tensor_over_cuda_array(array: typing.Any) -> Tensor"),
+    module.def("import_cuda_array", &import_array, "array"_a, "copy"_a.none(),
+               nb::sig("def import_cuda_array(array: typing.Any, copy: bool | None) -> Tensor"),
                "A tensor over the GPU memory of an object that has a __cuda_array_interface__. Its stream is waited "
                "for.");
 }

@@ -6,6 +6,7 @@
 #include "bindings/arguments.h"
 #include "bindings/errors.h"
 #include "bindings/gil.h"
+#include "runtime/error.h"
 #include "tensor/cuda_driver.h"
 #include "tensor/dlpack.h"
 #include "tensor/tensor.h"
@@ -127,6 +128,13 @@ nb::object to_host(nb::handle self) {
         return nb::borrow(self);
     }
     return moved(self, {TRITONSERVER_MEMORY_CPU, 0});
+}
+
+void require_host_memory(const Buffer& buffer) {
+    if (buffer.memory_type() == TRITONSERVER_MEMORY_GPU) {
+        throw Error(TRITONSERVER_ERROR_UNSUPPORTED,
+                    "the tensor is in GPU memory, which numpy cannot read: to_host() copies it to the host's");
+    }
 }
 
 void register_device(nb::module_& module) {

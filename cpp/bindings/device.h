@@ -15,6 +15,9 @@ MemoryPlace place_argument(nanobind::handle device);
 nanobind::object to_device(nanobind::handle self, nanobind::handle device);
 nanobind::object to_host(nanobind::handle self);
 
+/// Throws UNSUPPORTED, with the remedy, for GPU memory, which no array of numpy's can be over.
+void require_host_memory(const Buffer& buffer);
+
 void register_device(nanobind::module_& module);
 
 }  // namespace triton_inprocess

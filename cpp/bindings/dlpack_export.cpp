@@ -1,10 +1,12 @@
 #include "bindings/dlpack_export.h"
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "bindings/copies.h"
+#include "bindings/dlpack_device.h"
 #include "tensor/dlpack.h"
 
 namespace nb = nanobind;
@@ -17,19 +19,6 @@ dlpack::Type type_of(DataType data_type) {
         throw nb::buffer_error("DLPack has no type for BYTES: use to_bytes_array() or to_string_array()");
     }
     return dlpack::type_of(data_type);
-}
-
-dlpack::Device device_of(const Buffer& buffer) {
-    const auto id = static_cast<std::int32_t>(buffer.memory_type_id());
-    switch (buffer.memory_type()) {
-        case TRITONSERVER_MEMORY_CPU:
-            return {dlpack::device_cpu, 0};
-        case TRITONSERVER_MEMORY_CPU_PINNED:
-            return {dlpack::device_cuda_host, 0};
-        case TRITONSERVER_MEMORY_GPU:
-            return {dlpack::device_cuda, id};
-    }
-    throw nb::buffer_error("memory of an unknown kind");
 }
 
 /// What a capsule points to: the managed struct, and what its pointers refer to.
@@ -94,22 +83,19 @@ void free_unconsumed(PyObject* capsule, const char* name) {
 
 nb::object export_dlpack(const Tensor& tensor, const nb::object& stream, const nb::object& max_version,
                          const nb::object& dl_device, const nb::object& copy) {
-    const dlpack::Device device = device_of(*tensor.buffer());
-    if (device.device_type != dlpack::device_cuda && !stream.is_none() && nb::cast<std::int64_t>(stream) != -1) {
-        throw nb::buffer_error("stream must be None for a tensor in host memory");
-    }
-    if (!dl_device.is_none() && !dl_device.equal(dlpack_device(tensor))) {
-        throw nb::buffer_error("the tensor is not on the requested device");
-    }
-    type_of(tensor.data_type());
-    const bool copied = !copy.is_none() && nb::cast<bool>(copy);
     Ref<Buffer> buffer = tensor.buffer();
-    if (copied) {
-        if (device.device_type == dlpack::device_cuda) {
-            throw nb::buffer_error("a tensor in GPU memory cannot be copied here");
-        }
-        buffer = triton_inprocess::copied(*buffer);
+    const std::optional<CUstream> consumer = stream_argument(*buffer, stream);
+    const MemoryPlace place = requested_place(*buffer, dl_device);
+    type_of(tensor.data_type());
+    const bool there = is_at(*buffer, place);
+    if (!there && !copy.is_none() && !nb::cast<bool>(copy)) {
+        throw nb::buffer_error("the tensor is not on the requested device, and copy is False");
     }
+    const bool copied = !there || (!copy.is_none() && nb::cast<bool>(copy));
+    if (copied) {
+        buffer = triton_inprocess::copied(*buffer, place);
+    }
+    give_to_stream(*buffer, consumer);
     const bool read_only = buffer->read_only();
     const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
     if (versioned) {

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "bindings/copies.h"
+#include "bindings/device_import.h"
+#include "bindings/dlpack_device.h"
 #include "bindings/errors.h"
 #include "bindings/python_buffer.h"
 #include "runtime/error.h"
@@ -79,24 +81,24 @@ bool is_about_arguments(const nb::python_error& error) {
     return error.matches(PyExc_TypeError) && text_of(error.value()).find("argument") != std::string::npos;
 }
 
-nb::object request_capsule(nb::handle producer) {
+/// The capsule of a producer, who may be older than `max_version`. Of a GPU's memory, the producer is told the stream
+/// that will find it written.
+nb::object request_capsule(nb::handle producer, dlpack::Device device) {
     const nb::object method = producer.attr("__dlpack__");
+    nb::dict arguments;
+    if (device.device_type == dlpack::device_cuda) {
+        arguments["stream"] = consumer_stream;
+    }
+    nb::dict all = nb::borrow<nb::dict>(arguments.attr("copy")());
+    all["max_version"] = nb::make_tuple(dlpack::major_version, dlpack::minor_version);
     try {
-        return method(nb::arg("max_version") = nb::make_tuple(dlpack::major_version, dlpack::minor_version));
+        return method(**all);
     } catch (nb::python_error& error) {
         if (!is_about_arguments(error)) {
             throw;
         }
     }
-    return method();
-}
-
-void require_host(dlpack::Device device) {
-    if (device.device_type != dlpack::device_cpu && device.device_type != dlpack::device_cuda_host) {
-        throw Error(TRITONSERVER_ERROR_UNSUPPORTED, "a DLPack tensor must be in host memory, not on device (" +
-                                                        std::to_string(device.device_type) + ", " +
-                                                        std::to_string(device.device_id) + ")");
-    }
+    return method(**arguments);
 }
 
 dlpack::Device device_of(nb::handle producer) {
@@ -120,15 +122,16 @@ DataType checked_type(dlpack::Type type) {
 Tensor import_dlpack(nb::handle value, std::optional<bool> copy) {
     nb::object capsule = nb::borrow(value);
     if (PyCapsule_CheckExact(value.ptr()) == 0) {
-        require_host(device_of(value));
-        capsule = request_capsule(value);
+        const dlpack::Device device = device_of(value);
+        place_of(device);  // refuses what cannot be read before anybody makes a capsule
+        capsule = request_capsule(value, device);
         if (PyCapsule_CheckExact(capsule.ptr()) == 0) {
             throw nb::type_error("__dlpack__ returned what is no capsule");
         }
     }
     const Imported imported = consume(capsule.ptr());
     const dlpack::TensorView& view = imported.view;
-    require_host(view.device);
+    const MemoryPlace place = place_of(view.device);
     const DataType data_type = checked_type(view.dtype);
     const Layout layout = dlpack::layout_of(view, element_size(data_type));
     const std::size_t byte_size = layout.byte_size();
@@ -138,12 +141,13 @@ Tensor import_dlpack(nb::handle value, std::optional<bool> copy) {
             "a DLPack tensor of shape " + shape_text(layout.shape.data(), layout.shape.size()) + " has no memory");
     }
     char* const data = view.data == nullptr ? nullptr : static_cast<char*>(view.data) + view.byte_offset;
+    if (place.memory_type == TRITONSERVER_MEMORY_GPU) {
+        auto* const stream = reinterpret_cast<CUstream>(std::uintptr_t{consumer_stream});
+        return import_device_array({"a DLPack tensor", data_type, layout, data, place, stream}, copy, imported.owner);
+    }
     if (layout.plain() && !copy.value_or(false)) {
-        const MemoryType memory_type = view.device.device_type == dlpack::device_cuda_host
-                                           ? TRITONSERVER_MEMORY_CPU_PINNED
-                                           : TRITONSERVER_MEMORY_CPU;
         return Tensor(data_type, layout.shape,
-                      make_ref<PythonBuffer>(data, byte_size, memory_type, 0, true, imported.owner));
+                      make_ref<PythonBuffer>(data, byte_size, place.memory_type, 0, true, imported.owner));
     }
     if (!copy.value_or(true)) {
         refuse_copy("a DLPack tensor", layout);

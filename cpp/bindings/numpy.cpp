@@ -9,6 +9,7 @@
 
 #include "bindings/bytes_array.h"
 #include "bindings/copies.h"
+#include "bindings/device.h"
 #include "bindings/python_buffer.h"
 #include "runtime/error.h"
 #include "tensor/dlpack.h"
@@ -85,10 +86,7 @@ Tensor tensor_of_array(nb::handle array, const ArrayView& view, std::optional<Da
 
 nb::object to_array(const Tensor& tensor, bool read_only) {
     const Ref<Buffer>& buffer = tensor.buffer();
-    if (buffer->memory_type() == TRITONSERVER_MEMORY_GPU) {
-        throw Error(TRITONSERVER_ERROR_UNSUPPORTED,
-                    "the tensor is in GPU memory, which numpy cannot read: to_host() copies it to the host's");
-    }
+    require_host_memory(*buffer);
     if (tensor.shape().size() > most_dimensions) {
         throw Error(TRITONSERVER_ERROR_UNSUPPORTED,
                     "a numpy array cannot have the tensor's " + std::to_string(tensor.shape().size()) + " dimensions");

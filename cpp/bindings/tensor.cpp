@@ -210,12 +210,13 @@ void register_tensor(nb::module_& module) {
         .def_prop_ro("__cuda_array_interface__", &cuda_array_interface,
                      nb::sig("def __cuda_array_interface__(self) -> dict[str, typing.Any]"),
                      "What numba, CuPy and others read to use a GPU tensor's memory (version 3). Host memory has none.")
-        .def("to_device", &to_device, "device"_a.none(),
-             nb::sig("def to_device(self, device: triton_inprocess._types.Device) -> Tensor"),
-             "The tensor in other memory: 'cpu', 'cpu_pinned', 'gpu' or 'gpu:1', a MemoryType, or a pair of a "
-             "MemoryType or a DLDeviceType and a number.\n\n"
-             "Returns this tensor where it is there already, and a copy that is complete where it is not. Needs no CUDA "
-             "toolkit, but NVIDIA's driver unless both are 'cpu': raises UnsupportedError without it.")
+        .def(
+            "to_device", &to_device, "device"_a.none(),
+            nb::sig("def to_device(self, device: triton_inprocess._types.Device) -> Tensor"),
+            "The tensor in other memory: 'cpu', 'cpu_pinned', 'gpu' or 'gpu:1', a MemoryType, or a pair of a "
+            "MemoryType or a DLDeviceType and a number.\n\n"
+            "Returns this tensor where it is there already, and a copy that is complete where it is not. Needs no CUDA "
+            "toolkit, but NVIDIA's driver unless both are 'cpu': raises UnsupportedError without it.")
         .def("to_host", &to_host, nb::sig("def to_host(self) -> Tensor"),
              "A copy in host memory of a tensor in GPU memory; this tensor if it is in host memory, pinned or not.")
         .def("tolist", &as_list, nb::sig("def tolist(self) -> typing.Any"),

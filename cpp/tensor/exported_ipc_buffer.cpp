@@ -12,9 +12,9 @@ namespace triton_inprocess {
 
 ExportedIpcBuffer::ExportedIpcBuffer(Ref<Buffer> buffer) : buffer_(std::move(buffer)) {
     if (buffer_->memory_type() != TRITONSERVER_MEMORY_GPU) {
-        throw Error(TRITONSERVER_ERROR_INVALID_ARG,
-                    "buffer must be memory of a GPU to be opened by another process, not " +
-                        place_text({buffer_->memory_type(), buffer_->memory_type_id()}));
+        throw Error(
+            TRITONSERVER_ERROR_INVALID_ARG,
+            "buffer must be memory of a GPU to be opened by another process, not " + place_text(place_of(*buffer_)));
     }
     if (buffer_->byte_size() == 0) {
         throw Error(TRITONSERVER_ERROR_INVALID_ARG, "buffer must not be empty to be opened by another process");

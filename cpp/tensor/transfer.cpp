@@ -38,6 +38,15 @@ Ref<Buffer> copy_to_gpu(const Buffer& source, std::int64_t id) {
 
 }  // namespace
 
+MemoryPlace place_of(const Buffer& buffer) noexcept {
+    return {buffer.memory_type(), buffer.memory_type_id()};
+}
+
+bool is_at(const Buffer& buffer, const MemoryPlace& place) noexcept {
+    return buffer.memory_type() == place.memory_type &&
+           (place.memory_type != TRITONSERVER_MEMORY_GPU || buffer.memory_type_id() == place.memory_type_id);
+}
+
 std::string place_text(const MemoryPlace& place) {
     switch (place.memory_type) {
         case TRITONSERVER_MEMORY_CPU:
@@ -51,10 +60,7 @@ std::string place_text(const MemoryPlace& place) {
 }
 
 Ref<Buffer> transfer(const Ref<Buffer>& source, const MemoryPlace& place) {
-    const bool same_kind = source->memory_type() == place.memory_type;
-    const bool same_device =
-        place.memory_type != TRITONSERVER_MEMORY_GPU || source->memory_type_id() == place.memory_type_id;
-    return same_kind && same_device ? source : copy_to(*source, place);
+    return is_at(*source, place) ? source : copy_to(*source, place);
 }
 
 Ref<Buffer> copy_to(const Buffer& source, const MemoryPlace& place) {

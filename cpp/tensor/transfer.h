@@ -14,6 +14,11 @@ struct MemoryPlace {
     std::int64_t memory_type_id = 0;
 };
 
+MemoryPlace place_of(const Buffer& buffer) noexcept;
+
+/// Whether the memory lies there; the number means nothing for the host's.
+bool is_at(const Buffer& buffer, const MemoryPlace& place) noexcept;
+
 /// "GPU 1", "pinned host memory" or "host memory"
 std::string place_text(const MemoryPlace& place);
 

@@ -9,11 +9,11 @@ import numpy as np
 from ._native import (
     DataType,
     Tensor,
+    import_cuda_array,
     import_dlpack,
     round_to_bfloat16,
     tensor_of_array,
     tensor_of_elements,
-    tensor_over_cuda_array,
 )
 from ._types import Array
 
@@ -80,9 +80,8 @@ def from_any(value: Any, data_type: DataType | None = None, copy: bool | None = 
         tensor = import_dlpack(value, copy)
         return tensor if data_type in (None, tensor.data_type) else Tensor.from_any(tensor, data_type, copy)
     if hasattr(value, "__cuda_array_interface__"):
-        tensor = tensor_over_cuda_array(value)
-        as_it_lies = not copy and data_type in (None, tensor.data_type)
-        return tensor if as_it_lies else Tensor.from_any(tensor, data_type, copy)
+        tensor = import_cuda_array(value, copy)
+        return tensor if data_type in (None, tensor.data_type) else Tensor.from_any(tensor, data_type, copy)
     if value is None or isinstance(value, (dict, set)):
         of_bytes = " of str or bytes" if data_type is DataType.BYTES else ""
         raise TypeError(f"cannot make a tensor{of_bytes} from {type(value).__name__}")

@@ -1,0 +1,30 @@
+// Tensors over memory that other libraries have on a GPU.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <optional>
+
+#include "abi/cuda.h"
+#include "tensor/layout.h"
+#include "tensor/tensor.h"
+#include "tensor/transfer.h"
+
+namespace triton_inprocess {
+
+/// Memory at `place`, which is not plain host memory, and what it is for.
+struct DeviceArray {
+    const char* what;  ///< For messages: "a DLPack tensor".
+    DataType data_type;
+    Layout layout;
+    void* data;
+    MemoryPlace place;
+    CUstream stream;  ///< What it was given comes before the memory may be read; null: everything is done.
+};
+
+/// A tensor over the memory, which `owner` has; a copy on the same device if `copy` says so, or if the elements do not
+/// lie in C order: then ValueError if `copy` is false. The stream is waited for, without the GIL: Triton knows of no
+/// streams, so what it is given must be complete.
+Tensor import_device_array(const DeviceArray& array, std::optional<bool> copy, const nanobind::object& owner);
+
+}  // namespace triton_inprocess
