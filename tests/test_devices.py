@@ -692,7 +692,8 @@ LAYOUTS = """
 layouts = {
     "transposed": lambda a: a.T, "every other": lambda a: a[:, ::2], "backwards": lambda a: a[::-1, ::-1],
     "a column": lambda a: a[:, 1:2], "broadcast": lambda a: np.broadcast_to(a[:, :1], (4, 5)),
-    "offset": lambda a: a[1:, 2:], "none": lambda a: a[:0, ::2], "three": lambda a: a.reshape(2, 2, 6).transpose(2, 0, 1),
+    "offset": lambda a: a[1:, 2:], "none": lambda a: a[:0, ::2],
+    "three": lambda a: a.reshape(2, 2, 6).transpose(2, 0, 1),
 }
 whole = np.arange(24, dtype=np.int16).reshape(4, 6)
 address = cuda.allocate(whole.tobytes(), 1)
@@ -811,7 +812,8 @@ def test_a_capsule_that_is_a_copy(run: Run) -> None:
         + textwrap.dedent("""
     there = tensor(X).to_device("gpu:1")
     for arguments, device in (
-        ({"copy": True}, (2, 1)), ({"copy": True, "stream": -1}, (2, 1)), ({"copy": True, "stream": PER_THREAD}, (2, 1)),
+        ({"copy": True}, (2, 1)), ({"copy": True, "stream": -1}, (2, 1)),
+        ({"copy": True, "stream": PER_THREAD}, (2, 1)),
         ({"dl_device": (2, 0)}, (2, 0)), ({"dl_device": (1, 0)}, (1, 0)), ({"dl_device": (3, 0)}, (3, 0)),
         ({"dl_device": (1, 0), "copy": True, "stream": PER_THREAD}, (1, 0)),
     ):
@@ -954,3 +956,103 @@ def test_gpu_memory_goes_from_library_to_library_as_it_lies(run: Run) -> None:
     del again
     assert nothing_lives()
     """)
+
+
+# The fake itself: what it is to notice, it notices.
+
+DRIVER = """
+import ctypes
+library = ctypes.CDLL(os.environ["TRITON_INPROCESS_CUDA"])
+def call(name, *arguments):
+    return getattr(library, name)(*(ctypes.c_size_t(each) if isinstance(each, int) else each for each in arguments))
+def allocate_async(stream):
+    address = ctypes.c_size_t()
+    assert call("cuMemAllocAsync", ctypes.byref(address), 8, stream) == 0
+    return address.value
+host = ctypes.create_string_buffer(b"12345678", 8)
+"""
+
+
+def test_the_fake_copies_only_what_is_waited_for(run: Run) -> None:
+    run(
+        DRIVER
+        + textwrap.dedent("""
+    memory, stream, other = cuda.allocate(bytes(8)), cuda.stream(), cuda.stream()
+    with cuda.context():
+        assert call("cuMemcpyAsync", memory, ctypes.addressof(host), 8, stream) == 0
+    cuda.wait_for_stream(other)
+    assert cuda.read(memory, 8) == bytes(8) and cuda.live("Pending") == 1
+    cuda.wait_for_stream(stream)
+    assert cuda.read(memory, 8) == b"12345678" and cuda.live("Pending") == 0
+    with cuda.context():  # streams that are not told to wait do not
+        assert call("cuMemcpyAsync", ctypes.addressof(host), memory, 8, LEGACY) == 0
+    cuda.fill(memory, 0, 8, stream)
+    cuda.wait_for_stream(stream)
+    cuda.wait_for_stream(LEGACY)
+    assert host.raw == bytes(8)
+    assert cuda.breaches() == []
+    """)
+    )
+
+
+def test_the_fake_notices_what_the_true_driver_does_not(run: Run) -> None:
+    run(
+        DRIVER
+        + textwrap.dedent("""
+    memory, stream, other = cuda.allocate_pinned(bytes(8)), cuda.stream(), cuda.stream()
+    with cuda.context():
+        pooled = allocate_async(stream)
+        cuda.fill(pooled, 1, 8, other)  # is not ordered after the allocation
+        cuda.wait_for_stream(other)
+        (breach,) = cuda.breaches()
+        assert "does not wait for its allocation" in breach
+        cuda.reset()
+        cuda.wait_for_stream(stream)
+        cuda.fill(pooled, 1, 8, other)
+        assert call("cuMemFreeAsync", pooled, stream) == 0  # while the other stream is still to write
+        cuda.wait_for_stream(stream)
+        (breach,) = cuda.breaches()
+        assert "freed while an operation that uses it was pending" in breach
+        cuda.reset()
+        cuda.wait_for_all()
+        (breach,) = cuda.breaches()
+        assert "freed before an operation that uses it" in breach
+        cuda.reset()
+        gpu = cuda.allocate(bytes(8))
+        assert call("cuMemcpyAsync", gpu, memory, 8, stream) == 0
+        assert call("cuMemFreeHost", memory) == 0
+        (breach,) = cuda.breaches()
+        assert "freed while" in breach
+        cuda.reset()
+        cuda.wait_for_all()
+    assert cuda.context_depth() == 0
+    """)
+    )
+
+
+def test_the_fake_refuses_what_the_true_driver_refuses(run: Run) -> None:
+    run(
+        DRIVER
+        + textwrap.dedent("""
+    address = ctypes.c_size_t()
+    assert call("cuMemAlloc_v2", ctypes.byref(address), 8) == 3  # not initialised
+    stream, far = cuda.stream(), cuda.stream(device=1)
+    memory = cuda.allocate(bytes(8))
+    assert call("cuMemAlloc_v2", ctypes.byref(address), 8) == 201  # without a context
+    assert call("cuMemcpyAsync", memory, ctypes.addressof(host), 8, stream) == 201
+    assert call("cuCtxSynchronize") == 201
+    event = ctypes.c_void_p()
+    with cuda.context():
+        assert call("cuMemAlloc_v2", ctypes.byref(address), 0) == 1
+        assert call("cuMemcpyAsync", memory, ctypes.addressof(host), 9, stream) == 1
+        assert call("cuMemcpyAsync", memory, ctypes.addressof(host), 8, 12345) == 400
+        assert call("cuStreamSynchronize", 12345) == 400
+        assert call("cuEventCreate", ctypes.byref(event), 2) == 0
+        assert call("cuEventRecord", event, far) == 400  # of another context
+        assert call("cuStreamWaitEvent", stream, 12345, 0) == 400
+        assert call("cuMemFree_v2", memory + 4) == 1
+        assert call("cuMemFree_v2", ctypes.addressof(host)) == 1
+        assert call("cuPointerGetAttribute", ctypes.byref(address), 2, ctypes.addressof(host)) == 1
+    assert cuda.breaches() == []
+    """)
+    )

@@ -25,6 +25,7 @@ NAMES = [
     "RateLimiterResource",
     "ModelLoadDeviceLimit",
     "DataType",
+    "DLDeviceType",
     "MemoryType",
     "InstanceGroupKind",
     "LogFormat",

@@ -33,9 +33,12 @@ Ref<Buffer> on_host(const std::string& content) {
 
 std::string content(const Buffer& buffer) {
     std::string result(buffer.byte_size(), '\0');
-    if (buffer.memory_type() != TRITONSERVER_MEMORY_GPU && !result.empty()) {
+    if (result.empty()) {
+        return result;
+    }
+    if (buffer.memory_type() != TRITONSERVER_MEMORY_GPU) {
         std::memcpy(result.data(), buffer.data(), result.size());
-    } else if (!result.empty()) {
+    } else {
         EXPECT_TRUE(fake_cuda().read(address_of(buffer), result.data(), result.size()));
     }
     return result;
