@@ -25,27 +25,29 @@ dlpack::Type type_of(DataType data_type) {
 template <typename ManagedStruct>
 struct Export {
     ManagedStruct managed = {};
-    std::vector<std::int64_t> shape;
-    std::vector<std::int64_t> strides;
+    std::vector<std::int64_t> shape_and_strides;
     Ref<Buffer> buffer;
 };
 
 template <typename ManagedStruct>
 std::unique_ptr<Export<ManagedStruct>> make_export(const Tensor& tensor, Ref<Buffer> buffer) {
     auto result = std::make_unique<Export<ManagedStruct>>();
-    result->shape = tensor.shape();
-    result->strides.resize(result->shape.size());
-    std::int64_t stride = 1;
-    for (std::size_t i = result->shape.size(); i-- > 0;) {
-        result->strides[i] = stride;
-        stride *= result->shape[i];
+    const std::size_t rank = tensor.shape().size();
+    result->shape_and_strides.resize(2 * rank);
+    std::int64_t* const shape = result->shape_and_strides.data();
+    std::int64_t* const strides = shape + rank;
+    std::uint64_t stride = 1;  // unsigned: without elements it may wrap around, and means nothing
+    for (std::size_t i = rank; i-- > 0;) {
+        shape[i] = tensor.shape()[i];
+        strides[i] = static_cast<std::int64_t>(stride);
+        stride *= static_cast<std::uint64_t>(shape[i]);
     }
     result->managed.tensor = {buffer->data(),
                               device_of(*buffer),
-                              static_cast<std::int32_t>(result->shape.size()),
+                              static_cast<std::int32_t>(rank),
                               type_of(tensor.data_type()),
-                              result->shape.data(),
-                              result->strides.data(),
+                              shape,
+                              strides,
                               0};
     result->managed.manager = result.get();
     // No Python in here: a consumer may call it on any thread, without the GIL.
