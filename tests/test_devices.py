@@ -398,6 +398,30 @@ def test_other_threads_run_while_one_waits(run: Run) -> None:
     """)
 
 
+@pytest.mark.parametrize("pools", [True, False])
+def test_other_threads_run_while_memory_is_freed(pools: bool, run: Run) -> None:
+    run(f"""
+    cuda.set_memory_pools({pools})
+    there = tensor(X).to_device("gpu")
+    there.__cuda_array_interface__  # lends it
+    cuda.delay(500)
+    ticks, freed = 0, threading.Event()
+    def free():
+        global there
+        del there
+        freed.set()
+    thread = threading.Thread(target=free)
+    thread.start()
+    while not freed.is_set():
+        time.sleep(0.001)
+        ticks += 1
+    thread.join()
+    assert ticks > 20, ticks
+    cuda.delay(0)
+    assert nothing_lives()
+    """)
+
+
 # Failures.
 
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tensor/deferred_release.h"
+#include "tensor/unlocked_wait.h"
 
 namespace triton_inprocess {
 namespace {
@@ -214,6 +215,13 @@ void let_go(PyObject* object) noexcept {
 
 void enable_deferred_drops() noexcept {
     DeferredRelease::set_ask([] { DeferredDrops::instance().schedule(); });
+}
+
+void enable_unlocked_waits() noexcept {
+    static constexpr UnlockedWait::Lock lock = {
+        []() noexcept -> void* { return holds_gil() ? PyEval_SaveThread() : nullptr; },
+        [](void* state) noexcept { restore_thread(static_cast<PyThreadState*>(state)); }};
+    UnlockedWait::set_lock(&lock);
 }
 
 void drop_deferred() noexcept {

@@ -83,6 +83,9 @@ void let_go(PyObject* object) noexcept;
 /// Makes the main thread drop what was deferred when nobody else comes for it; called once.
 void enable_deferred_drops() noexcept;
 
+/// Has whatever lets go of a GPU's memory give the GIL up while it waits for the GPU; called once.
+void enable_unlocked_waits() noexcept;
+
 /// Drops what was deferred; needs the GIL. Cheap when there is nothing.
 void drop_deferred() noexcept;
 

@@ -51,6 +51,7 @@ NB_MODULE(_native, module) {
         });
 
     ti::enable_deferred_drops();
+    ti::enable_unlocked_waits();
     ti::register_errors(module);
     ti::register_enums(module);
     ti::register_runtime(module);

@@ -3,6 +3,8 @@
 #include <exception>
 #include <string>
 
+#include "tensor/unlocked_wait.h"
+
 namespace triton_inprocess {
 
 Ref<DeviceBuffer> DeviceBuffer::allocate(std::int64_t device, std::size_t byte_size, Use use) {
@@ -37,11 +39,13 @@ DeviceBuffer::~DeviceBuffer() {
     try {
         if (!pooled_) {
             const CudaContext context(*device_);
+            const UnlockedWait unlocked;
             static_cast<void>(functions.cuMemFree(address));  // which waits for the GPU's work
             return;
         }
         const CudaStream stream(*device_);
         if (lent_.load(std::memory_order_relaxed)) {
+            const UnlockedWait unlocked;
             static_cast<void>(functions.cuCtxSynchronize());
         }
         static_cast<void>(functions.cuMemFreeAsync(address, stream.get()));

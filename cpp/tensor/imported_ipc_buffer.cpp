@@ -5,6 +5,7 @@
 
 #include "runtime/error.h"
 #include "tensor/cuda_context.h"
+#include "tensor/unlocked_wait.h"
 
 namespace triton_inprocess {
 
@@ -42,6 +43,7 @@ void ImportedIpcBuffer::close() const noexcept {
     }
     try {
         const CudaContext context(*device_);
+        const UnlockedWait unlocked;
         // Closing does not wait for what still uses the memory.
         static_cast<void>(device_->functions().cuCtxSynchronize());
         static_cast<void>(device_->functions().cuIpcCloseMemHandle(base_));

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tensor/cuda_context.h"
+#include "tensor/unlocked_wait.h"
 
 namespace triton_inprocess {
 
@@ -24,6 +25,7 @@ PinnedBuffer::~PinnedBuffer() {
     }
     try {
         const CudaContext context(*device_);
+        const UnlockedWait unlocked;
         static_cast<void>(device_->functions().cuMemFreeHost(data_));
     } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
         // The driver is gone or broken, and the memory with it.

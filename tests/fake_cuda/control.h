@@ -20,7 +20,7 @@ FAKE_CUDA_CONTROL void fake_cuda_set_memory_pools(bool have);
 FAKE_CUDA_CONTROL bool fake_cuda_fail(const char* function, std::uint64_t first, std::uint64_t count,
                                       std::int32_t result);
 
-/// Has every wait for a stream take that much longer.
+/// Has every wait for a stream or a whole GPU take that much longer.
 FAKE_CUDA_CONTROL void fake_cuda_delay(std::uint32_t milliseconds);
 
 /// How often the function was called; also calls that were made to fail count. -1 for one that does not exist.

@@ -175,6 +175,7 @@ CUresult cuCtxPopCurrent(CUcontext* context) {
 }
 
 CUresult cuCtxSynchronize() {
+    std::this_thread::sleep_for(std::chrono::milliseconds(State::instance().delay.load()));
     const Scope scope;
     if (scope.context == nullptr) {
         return CUDA_ERROR_INVALID_CONTEXT;
@@ -281,6 +282,7 @@ CUresult cuMemAlloc(CUdeviceptr* address, std::size_t byte_size) {
 }
 
 CUresult cuMemFree(CUdeviceptr address) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(State::instance().delay.load()));
     const Scope scope;
     const auto found = scope.state.memory.find(address);
     if (!found || found->kind != Allocation::Kind::device || found->address != address) {
