@@ -30,6 +30,8 @@
 #include "bindings/python_function.h"
 #include "bindings/response_iterator.h"
 #include "bindings/runtime.h"
+#include "bindings/shared_memory_pool.h"
+#include "bindings/shared_tensor.h"
 #include "bindings/shutdown.h"
 #include "bindings/tensor.h"
 
@@ -61,6 +63,8 @@ NB_MODULE(_native, module) {
     ti::register_tensor(module);
     ti::register_device(module);
     ti::register_cuda_array_interface(module);
+    ti::register_shared_memory_pool(module);
+    ti::register_shared_tensor(module);
     ti::register_functions(module);
     ti::register_parameter(module);
     ti::register_message(module);

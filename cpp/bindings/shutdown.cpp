@@ -3,6 +3,7 @@
 #include "bindings/callback_scope.h"
 #include "bindings/gil.h"
 #include "core/server_registry.h"
+#include "tensor/shared_memory_registry.h"
 
 namespace nb = nanobind;
 
@@ -17,6 +18,7 @@ void shut_down(bool threads_remain) {
         nb::set_leak_warnings(false);
     }
     drop_deferred();
+    SharedMemoryRegistry::instance().leave();
     servers.prepare_exit();
     begin_interpreter_shutdown();
 }

@@ -16,6 +16,7 @@
 #include "bindings/dlpack_import.h"
 #include "bindings/memory_buffer.h"
 #include "bindings/numpy.h"
+#include "bindings/shared_tensor.h"
 #include "tensor/bfloat16.h"
 #include "tensor/host_buffer_pool.h"
 
@@ -264,6 +265,11 @@ void register_tensor(nb::module_& module) {
             "does not lie in C order is copied.\n\n"
             "Raises TypeError for a type that Triton has not, ValueError for a capsule that was consumed before, "
             "UnsupportedError for memory of another device.")
+        .def("share", &share_tensor, "pool"_a, nb::sig("def share(self, pool: SharedMemoryPool) -> SharedTensor"),
+             "Put the tensor into a shared memory pool, by a copy unless it lies there already. Returns the handle by "
+             "which other processes open it.\n\n"
+             "Raises UnavailableError when the pool has no room or is closed, UnsupportedError when the tensor is not in "
+             "host memory.")
         .def("__repr__", [](const Tensor& self) {
             return "Tensor(data_type=" + std::string(data_type_name(self.data_type())) +
                    ", shape=" + shape_text(self.shape().data(), self.shape().size()) + ")";

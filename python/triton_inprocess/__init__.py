@@ -18,6 +18,8 @@ from ._native import (
     ModelControlMode,
     RateLimitMode,
     ResponseIterator,
+    SharedMemoryPool,
+    SharedTensor,
     Tensor,
 )
 from .errors import (
@@ -69,6 +71,8 @@ __all__ = [
     "RateLimiterResource",
     "ResponseIterator",
     "Server",
+    "SharedMemoryPool",
+    "SharedTensor",
     "Tensor",
     "TensorSpec",
     "TritonError",

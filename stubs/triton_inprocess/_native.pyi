@@ -406,24 +406,6 @@ class Tensor:
     def __dlpack_device__(self) -> tuple[int, int]:
         """DLPack's device type and number."""
 
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        """
-        What numba, CuPy and others read to use a GPU tensor's memory (version 3). Host memory has none.
-        """
-
-    def to_device(self, device: triton_inprocess._types.Device) -> Tensor:
-        """
-        The tensor in other memory: 'cpu', 'cpu_pinned', 'gpu' or 'gpu:1', a MemoryType, or a pair of a MemoryType or a DLDeviceType and a number.
-
-        Returns this tensor where it is there already, and a copy that is complete where it is not. Needs no CUDA toolkit, but NVIDIA's driver unless both are 'cpu': raises UnsupportedError without it.
-        """
-
-    def to_host(self) -> Tensor:
-        """
-        A copy in host memory of a tensor in GPU memory; this tensor if it is in host memory, pinned or not.
-        """
-
     def tolist(self) -> Any:
         """
         The elements as (nested) lists of Python's numbers; BYTES as `bytes`; the only one of a tensor without dimensions as it is.
@@ -476,6 +458,11 @@ class Tensor:
         Raises TypeError for a type that Triton has not, ValueError for a capsule that was consumed before, UnsupportedError for memory of another device.
         """
 
+    def share(self, pool: SharedMemoryPool) -> SharedTensor:
+        """
+        Put the tensor into a shared memory pool, by a copy unless it lies there already, and return the handle by which other processes open it. Raises UnavailableError when the pool has no room or is closed, and UnsupportedError when the tensor is not in host memory.
+        """
+
     def __repr__(self) -> str: ...
 
 def tensor_of_array(array: triton_inprocess._types.Array, data_type: DataType | None, copy: bool | None) -> Tensor:
@@ -494,48 +481,146 @@ def round_to_bfloat16(array: triton_inprocess._types.Array) -> Tensor:
     A BF16 tensor of a C-contiguous array of float32, float64, int64 or uint64.
     """
 
-class DLDeviceType(enum.IntEnum):
-    """DLPack's kinds of devices (DLDeviceType), by their numbers there."""
-
-    CPU = 1
-
-    CUDA = 2
-
-    CUDA_HOST = 3
-
-    OPENCL = 4
-
-    VULKAN = 7
-
-    METAL = 8
-
-    VPI = 9
-
-    ROCM = 10
-
-    ROCM_HOST = 11
-
-    EXT_DEV = 12
-
-    CUDA_MANAGED = 13
-
-    ONE_API = 14
-
-    WEBGPU = 15
-
-    HEXAGON = 16
-
-    MAIA = 17
-
-def cuda_device_count() -> int:
+class SharedMemoryPool:
     """
-    How many GPUs this process sees. Raises UnsupportedError, with the reason, where there is none.
+    Shared memory that several processes put tensors in, and read each other's without a copy.
+
+    One process makes a pool of a fixed size; others open it by its name, or just open a SharedTensor of it. It is readable and writable by processes of the same user only (mode 0600). A tensor's memory is in use for as long as any process has a Tensor over it, an array made of one, or the SharedTensor that `Tensor.share` returned. What a process held that died, by kill -9 too, is free again as soon as another needs it, and none is locked out.
+
+    The name goes when the last process that has the pool open closes it or ends. If the last one is killed (or ends by os._exit), the name is removed by the next one that opens it or makes any pool.
+
+    A forked child holds what its parent held, on its own account, until it ends. If there is no place for one more process (256) or no file descriptor left, the child's pool raises UnavailableError.
+
+    Triton servers and tritonclient can register the memory of a tensor as system shared memory, by the `key`, `offset` and `byte_size` of its SharedTensor; they do not hold it, so keep the SharedTensor meanwhile.
     """
 
-def import_cuda_array(array: Any, copy: bool | None) -> Tensor:
+    def __init__(self, name: str | None = None, byte_size: int | None = None, create: bool = True) -> None:
+        """
+        Make a pool for `byte_size` bytes of tensors, or open the one called `name`.
+
+        Args:
+            name: The file in /dev/shm; None makes one up.
+            byte_size: Memory for tensors, rounded up to pages of 4096 bytes and allocated at once; each tensor takes its size, rounded up to 64, and 64 more. When a pool is opened: at least what it must have.
+            create: Whether to make the pool or to open it.
+
+        Raises:
+            AlreadyExistsError: There is shared memory of that name.
+            NotFoundError: There is none to open, or all who used it are dead.
+            InvalidArgumentError: An argument is missing or wrong, or what is to be opened is no (whole) pool.
+            UnavailableError: /dev/shm has not so much memory left, or 256 processes have the pool open.
+        """
+
+    @property
+    def name(self) -> str:
+        """What other processes open it by."""
+
+    @property
+    def key(self) -> str:
+        """The name as tritonclient and shm_open(3) take it."""
+
+    @property
+    def byte_size(self) -> int:
+        """Bytes for tensors, in use or not."""
+
+    @property
+    def free_byte_size(self) -> int:
+        """
+        How many of them nobody uses, maybe in several pieces. Raises UnavailableError when the pool is closed.
+        """
+
+    def empty(self, data_type: Any, shape: Sequence[int]) -> Tensor:
+        """
+        A tensor in the pool whose elements are whatever was there; writable, and shared without a copy.
+
+        Args:
+            data_type: A DataType, Triton's name of one, or a numpy dtype; not BYTES.
+            shape: Size of each dimension.
+
+        Raises:
+            InvalidArgumentError: It is BYTES, or the shape is impossible.
+            UnavailableError: No free piece is large enough, or the pool is closed.
+        """
+
+    def unlink(self) -> None:
+        """
+        Remove the name now: no process can open the pool or its tensors any more that has not yet. Those who have it open go on. Raises UnavailableError when the pool is closed.
+        """
+
+    def close(self) -> None:
+        """
+        Stop using the pool. Tensors in it stay valid, and their memory in use; the name goes once nobody uses the pool. Without effect if it is closed.
+        """
+
+    def __enter__(self) -> SharedMemoryPool:
+        """The pool itself."""
+
+    def __exit__(self, *exception: object) -> None:
+        """Close it."""
+
+    def __repr__(self) -> str: ...
+
+class SharedTensor:
     """
-    A tensor over the GPU memory of an object that has a __cuda_array_interface__. Its stream is waited for.
+    Where in shared memory a tensor lies: a few hundred bytes to send to another process, which opens it without a copy.
+
+    `Tensor.share` returns one that holds the tensor's memory. What pickle makes of it holds nothing: keep the first one until the receiver has opened its own, or the memory may be free by then and opening raises NotFoundError. It never opens as another tensor.
+
+    One made from its arguments describes memory that somebody else takes care of, such as what tritonclient's create_shared_memory_region makes.
     """
+
+    def __init__(self, key: str, offset: int, byte_size: int, data_type: Any, shape: Sequence[int]) -> None:
+        """
+        Describe a tensor in the POSIX shared memory `key`, which need not exist yet.
+
+        Args:
+            key: The name of the shared memory, with or without the slash in front of it.
+            offset: Of the first byte.
+            byte_size: Length in bytes; BYTES have Triton's encoding.
+            data_type: A DataType, Triton's name of one, or a numpy dtype.
+            shape: Size of each dimension.
+
+        Raises:
+            InvalidArgumentError: The key is none, or the shape needs another number of bytes.
+        """
+
+    def open(self, writable: bool = False) -> Tensor:
+        """
+        A tensor over the memory itself, which it keeps.
+
+        Args:
+            writable: Whether arrays over it may be written to. Everybody who has opened the tensor sees what is written; taking turns is up to the users.
+
+        Raises:
+            NotFoundError: The memory is no more, or the tensor in it: everybody let go of it.
+            InvalidArgumentError: Offset and size are not within the memory, or the pool is damaged.
+            UnavailableError: 256 processes have the pool open, or this one may not open it.
+        """
+
+    @property
+    def key(self) -> str:
+        """The name of the shared memory, with a slash in front of it."""
+
+    @property
+    def offset(self) -> int:
+        """Of the first byte, from the start of the shared memory."""
+
+    @property
+    def byte_size(self) -> int:
+        """Length in bytes."""
+
+    @property
+    def data_type(self) -> DataType:
+        """Type of the elements."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Size of each dimension."""
+
+    def __getstate__(self) -> tuple[str, int, int, int, tuple[int, ...], int, int]: ...
+
+    def __setstate__(self, state: tuple[str, int, int, int, tuple[int, ...], int, int]) -> None: ...
+
+    def __repr__(self) -> str: ...
 
 def api_version() -> tuple[int, int]:
     """
