@@ -108,7 +108,8 @@ void register_shared_tensor(nb::module_& module) {
              "written; taking turns is up to the users.\n\n"
              "Raises:\n"
              "    NotFoundError: The memory is no more, or the tensor in it: everybody let go of it.\n"
-             "    InvalidArgumentError: Offset and size are not within the memory, or the pool is damaged.\n"
+             "    InvalidArgumentError: Offset and size are not within the memory.\n"
+             "    InternalError: The pool is damaged.\n"
              "    UnavailableError: 256 processes have the pool open, or this one may not open it.")
         .def_prop_ro("key", &SharedTensor::key, "The name of the shared memory, with a slash in front of it.")
         .def_prop_ro("offset", &SharedTensor::offset, "Of the first byte, from the start of the shared memory.")

@@ -268,7 +268,8 @@ void register_tensor(nb::module_& module) {
         .def("share", &share_tensor, "pool"_a, nb::sig("def share(self, pool: SharedMemoryPool) -> SharedTensor"),
              "Put the tensor into a shared memory pool, by a copy unless it lies there already. Returns the handle by "
              "which other processes open it.\n\n"
-             "Raises UnavailableError when the pool has no room or is closed, UnsupportedError when the tensor is not in "
+             "Raises UnavailableError when the pool has no room or is closed, UnsupportedError when the tensor is not "
+             "in "
              "host memory.")
         .def("__repr__", [](const Tensor& self) {
             return "Tensor(data_type=" + std::string(data_type_name(self.data_type())) +

@@ -356,7 +356,7 @@ void SharedMemoryPool::leave() noexcept {
         // Given up first and asked for then: of two who leave at once, the later sees the other gone.
         unlock_byte(segment_.descriptor(), user_byte);
         remove_if_stale(segment_, name_);
-    } catch (const Error&) {
+    } catch (const std::exception&) {
         // The next one to create a pool removes it.
     }
 }
@@ -375,7 +375,7 @@ void SharedMemoryPool::before_fork() noexcept {
         child_holder_ = claim(descriptor.number());
         heap_.copy_holder(holder_, child_holder_);
         child_descriptor_ = std::move(descriptor);
-    } catch (const Error&) {
+    } catch (const std::exception&) {
         // The child's pool says so when it is used.
     }
 }

@@ -131,7 +131,7 @@ bool SharedMemorySegment::publish(const std::string& name) {
     return false;
 }
 
-bool SharedMemorySegment::unlink(const std::string& name) const noexcept {
+bool SharedMemorySegment::unlink(const std::string& name) const {
     struct stat status = {};
     const std::string path = path_of(name);
     return lstat(path.c_str(), &status) == 0 && status.st_dev == device_ && status.st_ino == inode_ &&

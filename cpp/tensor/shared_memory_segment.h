@@ -32,7 +32,7 @@ class SharedMemorySegment {
     bool publish(const std::string& name);
 
     /// Removes the name, if it still is that of this segment; returns whether it was.
-    bool unlink(const std::string& name) const noexcept;
+    bool unlink(const std::string& name) const;
 
     /// Whether any name is left.
     bool linked() const;

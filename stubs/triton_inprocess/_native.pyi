@@ -460,7 +460,9 @@ class Tensor:
 
     def share(self, pool: SharedMemoryPool) -> SharedTensor:
         """
-        Put the tensor into a shared memory pool, by a copy unless it lies there already, and return the handle by which other processes open it. Raises UnavailableError when the pool has no room or is closed, and UnsupportedError when the tensor is not in host memory.
+        Put the tensor into a shared memory pool, by a copy unless it lies there already. Returns the handle by which other processes open it.
+
+        Raises UnavailableError when the pool has no room or is closed, UnsupportedError when the tensor is not in host memory.
         """
 
     def __repr__(self) -> str: ...
@@ -592,7 +594,8 @@ class SharedTensor:
 
         Raises:
             NotFoundError: The memory is no more, or the tensor in it: everybody let go of it.
-            InvalidArgumentError: Offset and size are not within the memory, or the pool is damaged.
+            InvalidArgumentError: Offset and size are not within the memory.
+            InternalError: The pool is damaged.
             UnavailableError: 256 processes have the pool open, or this one may not open it.
         """
 
