@@ -406,6 +406,24 @@ class Tensor:
     def __dlpack_device__(self) -> tuple[int, int]:
         """DLPack's device type and number."""
 
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """
+        What numba, CuPy and others read to use a GPU tensor's memory (version 3). Host memory has none.
+        """
+
+    def to_device(self, device: triton_inprocess._types.Device) -> Tensor:
+        """
+        The tensor in other memory: 'cpu', 'cpu_pinned', 'gpu' or 'gpu:1', a MemoryType, or a pair of a MemoryType or a DLDeviceType and a number.
+
+        Returns this tensor where it is there already, and a copy that is complete where it is not. Needs no CUDA toolkit, but NVIDIA's driver unless both are 'cpu': raises UnsupportedError without it.
+        """
+
+    def to_host(self) -> Tensor:
+        """
+        A copy in host memory of a tensor in GPU memory; this tensor if it is in host memory, pinned or not.
+        """
+
     def tolist(self) -> Any:
         """
         The elements as (nested) lists of Python's numbers; BYTES as `bytes`; the only one of a tensor without dimensions as it is.
@@ -481,6 +499,49 @@ def import_dlpack(value: Any, copy: bool | None) -> Tensor:
 def round_to_bfloat16(array: triton_inprocess._types.Array) -> Tensor:
     """
     A BF16 tensor of a C-contiguous array of float32, float64, int64 or uint64.
+    """
+
+class DLDeviceType(enum.IntEnum):
+    """DLPack's kinds of devices (DLDeviceType), by their numbers there."""
+
+    CPU = 1
+
+    CUDA = 2
+
+    CUDA_HOST = 3
+
+    OPENCL = 4
+
+    VULKAN = 7
+
+    METAL = 8
+
+    VPI = 9
+
+    ROCM = 10
+
+    ROCM_HOST = 11
+
+    EXT_DEV = 12
+
+    CUDA_MANAGED = 13
+
+    ONE_API = 14
+
+    WEBGPU = 15
+
+    HEXAGON = 16
+
+    MAIA = 17
+
+def cuda_device_count() -> int:
+    """
+    How many GPUs this process sees. Raises UnsupportedError, with the reason, where there is none.
+    """
+
+def import_cuda_array(array: Any, copy: bool | None) -> Tensor:
+    """
+    A tensor over the GPU memory of an object that has a __cuda_array_interface__. Its stream is waited for.
     """
 
 class SharedMemoryPool:
