@@ -14,6 +14,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from conftest import add_echo
 from helpers_dlpack import LEGACY, VERSIONED, ManagedVersioned, Producer, name_of, read
 
 import triton_inprocess as ti
@@ -293,3 +294,20 @@ def test_the_deleter_needs_no_gil() -> None:
             break
         time.sleep(0.01)
     assert owner() is None
+
+
+@pytest.mark.parametrize(
+    ("producer", "error"),
+    [
+        (Producer(X, (-1,), None), ti.InvalidArgumentError),
+        (Producer(X, (2,), None, device=(10, 0)), ti.UnsupportedError),
+        (Producer(X, (2,), None, version=(2, 0)), BufferError),
+        (Producer(X, (2,), None, dtype=(5, 64, 1)), TypeError),
+    ],
+    ids=["shape", "device", "version", "dtype"],
+)
+def test_an_input_that_is_refused_is_named(server: ti.Server, producer: Producer, error: type[Exception]) -> None:
+    model = add_echo(server)
+    with pytest.raises(error, match="input 'x': ") as caught:
+        model.infer(inputs={"x": producer})
+    assert type(caught.value) is error

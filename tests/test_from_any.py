@@ -121,7 +121,7 @@ def test_spellings_of_a_data_type(spelling: Any) -> None:
     assert from_any([1, 2], spelling).data_type == Data.INT16
 
 
-@pytest.mark.parametrize("wrong", ["FP8", Data.INVALID, complex, 7, "float8"])
+@pytest.mark.parametrize("wrong", ["FP8", Data.INVALID, complex, 7, "float8", "i4,,", "f4;"])
 def test_what_is_no_data_type_is_named(wrong: Any) -> None:
     with pytest.raises(TypeError, match=r"data_type must be.*"):
         from_any([1, 2], wrong)
@@ -173,6 +173,10 @@ def test_tensors_are_converted_as_arrays_are() -> None:
         (None, None, TypeError, "NoneType"),
         (["a", None], None, TypeError, "element 1 .*NoneType"),
         (["a", ["b"]], None, TypeError, "element 1 .*list"),
+        (["a", 1], None, TypeError, "element 1 .*int"),
+        ([1, "a"], None, TypeError, "element 0 .*int"),
+        ([[True, 2.5], [3, b"a\0"]], None, TypeError, "element 0 .*bool"),
+        (np.ones(2, ml_dtypes.bfloat16), Data.BYTES, TypeError, "bfloat16 values cannot become BYTES"),
     ],
 )
 def test_what_does_not_fit_is_refused(value: Any, data_type: Any, error: type[Exception], words: str) -> None:
@@ -183,6 +187,19 @@ def test_what_does_not_fit_is_refused(value: Any, data_type: Any, error: type[Ex
 def test_another_type_is_a_copy() -> None:
     with pytest.raises(ValueError, match="float32 values cannot become FP64 without a copy"):
         from_any(X, Data.FP64, copy=False)
+    with pytest.raises(ValueError, match="bfloat16 values cannot become FP32 without a copy"):
+        from_any(np.ones(2, ml_dtypes.bfloat16), Data.FP32, copy=False)
+
+
+def test_what_has_a_method_of_dlpack_only_is_refused() -> None:
+    class Half:
+        def __dlpack__(self, **_: Any) -> Any:
+            raise AssertionError("asked before the device")
+
+    with pytest.raises(TypeError, match=r"Half.*__dlpack_device__"):
+        from_any(Half())
+    with pytest.raises(TypeError, match=r"int.*__dlpack__"):
+        ti.Tensor.from_dlpack(7)
 
 
 def test_unencodable_text_is_refused() -> None:

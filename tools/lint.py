@@ -42,7 +42,7 @@ def commands(fix: bool) -> list[list[str]]:
 
 
 def clang_tidy() -> list[list[str]]:
-    """The C++ linter over what has no Python in it; the build folder tells how each file is compiled."""
+    """The C++ linter; the build folder tells how each file is compiled."""
     databases = sorted(ROOT.glob("build/*/compile_commands.json"), key=lambda path: path.stat().st_mtime)
     if not databases:
         raise SystemExit("no compile_commands.json under build/: run 'make wheel' first")

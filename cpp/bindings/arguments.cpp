@@ -17,7 +17,6 @@ nb::object index(nb::handle value) {
 }
 
 bool is_numpy(nb::handle value, const char* kind) {
-    // What is not of numpy needs no import of it.
     return nb::isinstance(value, numpy().attr(kind));
 }
 

@@ -7,6 +7,7 @@
 #include "bindings/device.h"
 #include "bindings/errors.h"
 #include "bindings/numpy.h"
+#include "bindings/shape.h"
 #include "runtime/error.h"
 #include "tensor/bytes_codec.h"
 
@@ -42,11 +43,7 @@ nb::object array_of_elements(const Tensor& tensor, const Make& make) {
     require_host_memory(buffer);
     const std::vector<std::string_view> elements =
         decode_bytes(buffer.data(), buffer.byte_size(), tensor.element_count());
-    nb::list shape;
-    for (const std::int64_t dimension : tensor.shape()) {
-        shape.append(dimension);
-    }
-    nb::object array = numpy().attr("empty")(shape, nb::arg("dtype") = "O");
+    nb::object array = numpy().attr("empty")(shape_tuple(tensor.shape()), nb::arg("dtype") = "O");
     // Straight into the array's memory, which nobody else knows yet: it is full of None, or of nothing.
     auto** const objects = static_cast<PyObject**>(view_of_array(array)->data);
     for (std::size_t i = 0; i < elements.size(); ++i) {

@@ -13,24 +13,6 @@
 namespace nb = nanobind;
 
 namespace triton_inprocess {
-namespace {
-
-/// Releases the GIL for a copy that takes longer than giving the GIL away and getting it back.
-class ReleaseGilIfLarge {
-  public:
-    explicit ReleaseGilIfLarge(std::size_t byte_size) noexcept {
-        if (byte_size >= large) {
-            released_.emplace();
-        }
-    }
-
-  private:
-    static constexpr std::size_t large = std::size_t{256} << 10;
-    std::optional<ReleaseGil> released_;
-};
-
-}  // namespace
-
 Ref<Buffer> gathered(const Layout& layout, const void* source) {
     const std::size_t byte_size = layout.byte_size();
     Ref<Buffer> target = HostBufferPool::instance().allocate(byte_size);
@@ -40,7 +22,7 @@ Ref<Buffer> gathered(const Layout& layout, const void* source) {
 }
 
 Ref<Buffer> copied(const Buffer& source) {
-    return copied(source, place_of(source));
+    return copied(source, copy_place(source));
 }
 
 Ref<Buffer> copied(const Buffer& source, const MemoryPlace& place) {

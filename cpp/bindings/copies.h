@@ -11,7 +11,7 @@ namespace triton_inprocess {
 /// GIL; whoever calls keeps the source alive.
 Ref<Buffer> gathered(const Layout& layout, const void* source);
 
-/// The bytes in a buffer of their own, where they are or elsewhere.
+/// The bytes in a buffer of their own: where `copy_place` says, or elsewhere.
 Ref<Buffer> copied(const Buffer& source);
 Ref<Buffer> copied(const Buffer& source, const MemoryPlace& place);
 

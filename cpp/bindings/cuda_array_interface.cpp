@@ -12,6 +12,7 @@
 #include "bindings/device_import.h"
 #include "bindings/errors.h"
 #include "bindings/gil.h"
+#include "bindings/shape.h"
 #include "runtime/error.h"
 #include "tensor/cuda_driver.h"
 #include "tensor/device_buffer.h"
@@ -91,23 +92,12 @@ std::vector<std::int64_t> integers(const std::string& argument, nb::handle value
 
 /// Strides may be None, which means C order.
 Layout layout_of(std::vector<std::int64_t> shape, nb::handle strides, DataType data_type) {
-    Layout layout;
-    layout.element_size = element_size(data_type);
-    layout.shape = std::move(shape);
-    layout.byte_size();  // refuses what no memory holds
+    Layout layout = Layout::c_order(std::move(shape), element_size(data_type));
     if (!strides.is_none()) {
         layout.strides = integers("strides", strides);
         if (layout.strides.size() != layout.shape.size()) {
             throw nb::value_error("strides must be as many as the dimensions of shape");
         }
-        return layout;
-    }
-    layout.strides.resize(layout.shape.size());
-    // Unsigned: without elements the products may wrap around, and mean nothing.
-    auto stride = static_cast<std::uint64_t>(layout.element_size);
-    for (std::size_t i = layout.shape.size(); i-- > 0;) {
-        layout.strides[i] = static_cast<std::int64_t>(stride);
-        stride *= static_cast<std::uint64_t>(layout.shape[i]);
     }
     return layout;
 }
@@ -129,10 +119,15 @@ CUstream stream_of(const nb::dict& interface, std::int64_t version) {
     return reinterpret_cast<CUstream>(number);
 }
 
+struct Location {
+    MemoryPlace place;
+    std::int64_t device;  ///< The GPU whose memory it is, or which the host's memory was pinned for.
+};
+
 /// Where the memory at the address lies: the interface does not say which GPU has it.
-MemoryPlace place_at(std::uintptr_t address) {
+Location locate(std::uintptr_t address) {
     if (address == 0) {
-        return {TRITONSERVER_MEMORY_GPU, 0};  // it is empty
+        return {{TRITONSERVER_MEMORY_GPU, 0}, 0};  // it is empty
     }
     const ReleaseGil released;
     const CudaDriver& driver = CudaDriver::instance();
@@ -143,9 +138,9 @@ MemoryPlace place_at(std::uintptr_t address) {
     driver.check(driver.functions().cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address),
                  "asking which GPU's memory the GPU array lies in");
     if (memory_type == CU_MEMORYTYPE_HOST) {
-        return {TRITONSERVER_MEMORY_CPU_PINNED, 0};
+        return {{TRITONSERVER_MEMORY_CPU_PINNED, 0}, device};
     }
-    return {TRITONSERVER_MEMORY_GPU, device};
+    return {{TRITONSERVER_MEMORY_GPU, device}, device};
 }
 
 Tensor import_array(const nb::object& array, std::optional<bool> copy) {
@@ -176,9 +171,10 @@ Tensor import_array(const nb::object& array, std::optional<bool> copy) {
         throw nb::value_error(("data[0] is 0, but the array has " + std::to_string(byte_size) + " bytes").c_str());
     }
     CUstream const stream = stream_of(interface, version);
-    const MemoryPlace place = place_at(byte_size != 0 ? address : 0);
-    return import_device_array(
-        {"a GPU array", data_type, std::move(layout), reinterpret_cast<void*>(address), place, stream}, copy, array);
+    const Location location = locate(byte_size != 0 ? address : 0);
+    return import_device_array({"a GPU array", data_type, std::move(layout), reinterpret_cast<void*>(address),
+                                location.place, stream, location.device},
+                               copy, array);
 }
 
 }  // namespace
@@ -193,13 +189,9 @@ nb::dict cuda_array_interface(const Tensor& tensor) {
         throw nb::attribute_error(
             (std::string(interface_name) + " has no type for " + data_type_name(tensor.data_type())).c_str());
     }
-    nb::list shape;
-    for (const std::int64_t dimension : tensor.shape()) {
-        shape.append(dimension);
-    }
     lend(buffer);
     nb::dict interface;
-    interface["shape"] = nb::tuple(shape);
+    interface["shape"] = shape_tuple(tensor.shape());
     interface["typestr"] = name;
     interface["data"] =
         nb::make_tuple(buffer.byte_size() != 0 ? reinterpret_cast<std::uintptr_t>(buffer.data()) : std::uintptr_t{0},

@@ -8,7 +8,7 @@
 namespace triton_inprocess {
 
 /// A kind of memory and its device: "cpu", "cpu_pinned", "gpu" or "gpu:1", a MemoryType, a pair of one and a number, or
-/// DLPack's pair. Throws TypeError or ValueError for anything else.
+/// a pair of a DLDeviceType and a number. Throws TypeError or ValueError for anything else.
 MemoryPlace place_argument(nanobind::handle device);
 
 /// Tensor.to_device and Tensor.to_host: `self` where it is there already.

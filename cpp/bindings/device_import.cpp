@@ -26,7 +26,7 @@ Tensor import_device_array(const DeviceArray& array, std::optional<bool> copy, c
     {
         const ReleaseGil released;
         if (array.stream != nullptr && byte_size != 0) {
-            wait_for_stream(CudaDevice::get(array.place.memory_type_id), array.stream);
+            wait_for_stream(CudaDevice::get(array.stream_device), array.stream);
         }
         if (!plain && array.place.memory_type == TRITONSERVER_MEMORY_GPU) {
             result = gather_on_device(array.layout, array.data, array.place.memory_type_id);
@@ -34,7 +34,7 @@ Tensor import_device_array(const DeviceArray& array, std::optional<bool> copy, c
             result = HostBufferPool::instance().allocate(byte_size);
             array.layout.gather(array.data, result->data());
         } else if (copy.value_or(false)) {
-            result = copy_to(*own, array.place);
+            result = copy_to(*own, copy_place(*own));
         }
     }
     return Tensor(array.data_type, array.layout.shape, std::move(result));

@@ -69,8 +69,8 @@ nb::object make_capsule(std::unique_ptr<Export<ManagedStruct>> exported, const c
     return nb::steal(capsule);
 }
 
-constexpr const char* legacy_name = "dltensor";
-constexpr const char* versioned_name = "dltensor_versioned";
+using dlpack::legacy_name;
+using dlpack::versioned_name;
 
 /// Frees what no consumer has taken: taking a capsule renames it.
 template <typename ManagedStruct>
@@ -93,9 +93,9 @@ nb::object export_dlpack(const Tensor& tensor, const nb::object& stream, const n
     if (!there && !copy.is_none() && !nb::cast<bool>(copy)) {
         throw nb::buffer_error("the tensor is not on the requested device, and copy is False");
     }
-    const bool copied = !there || (!copy.is_none() && nb::cast<bool>(copy));
-    if (copied) {
-        buffer = triton_inprocess::copied(*buffer, place);
+    const bool is_copy = !there || (!copy.is_none() && nb::cast<bool>(copy));
+    if (is_copy) {
+        buffer = copied(*buffer, place);
     }
     give_to_stream(*buffer, consumer);
     const bool read_only = buffer->read_only();
@@ -103,7 +103,7 @@ nb::object export_dlpack(const Tensor& tensor, const nb::object& stream, const n
     if (versioned) {
         auto exported = make_export<dlpack::ManagedVersioned>(tensor, std::move(buffer));
         exported->managed.version = {dlpack::major_version, dlpack::minor_version};
-        exported->managed.flags = (read_only ? dlpack::flag_read_only : 0) | (copied ? dlpack::flag_is_copied : 0);
+        exported->managed.flags = (read_only ? dlpack::flag_read_only : 0) | (is_copy ? dlpack::flag_is_copied : 0);
         return make_capsule(std::move(exported), versioned_name, [](PyObject* capsule) {
             free_unconsumed<dlpack::ManagedVersioned>(capsule, versioned_name);
         });

@@ -19,8 +19,9 @@ namespace nb = nanobind;
 namespace triton_inprocess {
 namespace {
 
-constexpr const char* legacy_name = "dltensor";
-constexpr const char* versioned_name = "dltensor_versioned";
+using dlpack::legacy_name;
+using dlpack::versioned_name;
+
 constexpr const char* owner_name = "triton_inprocess.dlpack";
 
 /// Throws what tells the user that the capsule cannot be consumed.
@@ -102,6 +103,13 @@ nb::object request_capsule(nb::handle producer, dlpack::Device device) {
 }
 
 dlpack::Device device_of(nb::handle producer) {
+    for (const char* const method : {"__dlpack__", "__dlpack_device__"}) {
+        if (!nb::hasattr(producer, method)) {
+            throw nb::type_error(
+                ("a " + text_of(producer.type().attr("__name__")) + " is no DLPack tensor: it has no method " + method)
+                    .c_str());
+        }
+    }
     const auto [type, id] = nb::cast<std::pair<std::int32_t, std::int32_t>>(producer.attr("__dlpack_device__")());
     return {type, id};
 }
@@ -143,7 +151,8 @@ Tensor import_dlpack(nb::handle value, std::optional<bool> copy) {
     char* const data = view.data == nullptr ? nullptr : static_cast<char*>(view.data) + view.byte_offset;
     if (place.memory_type == TRITONSERVER_MEMORY_GPU) {
         auto* const stream = reinterpret_cast<CUstream>(std::uintptr_t{consumer_stream});
-        return import_device_array({"a DLPack tensor", data_type, layout, data, place, stream}, copy, imported.owner);
+        return import_device_array({"a DLPack tensor", data_type, layout, data, place, stream, place.memory_type_id},
+                                   copy, imported.owner);
     }
     if (layout.plain() && !copy.value_or(false)) {
         return Tensor(data_type, layout.shape,

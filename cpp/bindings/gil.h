@@ -3,6 +3,7 @@
 
 #include <Python.h>
 
+#include <cstddef>
 #include <optional>
 
 namespace triton_inprocess {
@@ -21,6 +22,20 @@ class ReleaseGil {
 
   private:
     PyThreadState* state_;
+};
+
+/// Releases it for work on so many bytes, if that takes longer than giving the GIL away and getting it back.
+class ReleaseGilIfLarge {
+  public:
+    explicit ReleaseGilIfLarge(std::size_t byte_size) noexcept {
+        if (byte_size >= large) {
+            released_.emplace();
+        }
+    }
+
+  private:
+    static constexpr std::size_t large = std::size_t{256} << 10;
+    std::optional<ReleaseGil> released_;
 };
 
 /// Holds the GIL on one of Triton's threads. The thread keeps its Python thread state between uses: making one each

@@ -10,7 +10,7 @@
 
 namespace triton_inprocess {
 
-/// The numpy module, imported once.
+/// The numpy module.
 nanobind::module_ numpy();
 
 /// A tensor over the memory of a numpy array, without a copy: for arrays of exactly the type numpy.ndarray,
@@ -18,8 +18,8 @@ nanobind::module_ numpy();
 std::optional<Tensor> tensor_over_array(nanobind::handle array);
 
 /// The same for an array of any layout and of a type that Triton has, or under another data type with elements of that
-/// size if one is given (the bits of BF16). It is copied if `copy` is true; if `copy` is not given and it cannot be
-/// read as it lies; in the latter case ValueError is thrown if `copy` is false.
+/// size if one is given (the bits of BF16). `copy`: true copies; nothing copies only what cannot be read as it lies,
+/// for which false throws ValueError.
 Tensor tensor_of_array(nanobind::handle array, const ArrayView& view, std::optional<DataType> data_type,
                        std::optional<bool> copy);
 

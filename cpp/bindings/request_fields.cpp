@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "bindings/arguments.h"
+#include "bindings/cached_attribute.h"
 #include "bindings/conversion.h"
 #include "bindings/errors.h"
 #include "runtime/error.h"
@@ -17,19 +18,33 @@ namespace nb = nanobind;
 namespace triton_inprocess {
 namespace {
 
+CachedAttribute triton_error("triton_inprocess.errors", "TritonError");
+
+/// The class that says an error with the name of the input: one that can be made of a text; null if there is none.
+PyObject* class_to_retell(const nb::python_error& error) {
+    if (error.matches(triton_error.get())) {
+        return error.type().ptr();
+    }
+    for (PyObject* const type : {PyExc_TypeError, PyExc_ValueError, PyExc_BufferError}) {
+        // UnicodeError, a ValueError, says more than a text can.
+        if (error.matches(type) && !error.matches(PyExc_UnicodeError)) {
+            return type;
+        }
+    }
+    return nullptr;
+}
+
 /// The tensor for an input; what is wrong with the data is said with the input's name.
 Tensor input_tensor(const std::string& name, nb::handle data) {
+    const std::string prefix = "input '" + name + "': ";
     try {
         return from_any(data);
+    } catch (const Error& error) {
+        throw Error(error.code(), prefix + error.message());
     } catch (nb::python_error& error) {
-        if (error.matches(PyExc_UnicodeError)) {
-            throw;  // it says more than a text can
-        }
-        for (PyObject* const type : {PyExc_TypeError, PyExc_ValueError}) {
-            if (error.matches(type)) {
-                const std::string message = "input '" + name + "': " + text_of(error.value());
-                nb::raise_from(error, type, "%s", message.c_str());
-            }
+        if (PyObject* const type = class_to_retell(error)) {
+            const std::string message = prefix + text_of(error.value());
+            nb::raise_from(error, type, "%s", message.c_str());
         }
         throw;
     }
@@ -90,7 +105,7 @@ void set_correlation_id(InferenceRequest& request, nb::handle value) {
     }
 }
 
-void require_host_memory(nb::handle value) {
+void require_host_outputs(nb::handle value) {
     if (value.is_none()) {
         return;
     }
@@ -127,7 +142,7 @@ void set_field(InferenceRequest& request, nb::handle name, nb::handle value) {
     } else if (field == "requested_outputs") {
         set_requested_outputs(request, value);
     } else if (field == "output_memory_type") {
-        require_host_memory(value);
+        require_host_outputs(value);
     } else if (field == "response_queue" && value.is_none()) {
         return;  // a queue is served in Python
     } else {

@@ -4,7 +4,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -14,8 +13,10 @@
 #include "bindings/device.h"
 #include "bindings/dlpack_export.h"
 #include "bindings/dlpack_import.h"
+#include "bindings/gil.h"
 #include "bindings/memory_buffer.h"
 #include "bindings/numpy.h"
+#include "bindings/shape.h"
 #include "bindings/shared_tensor.h"
 #include "tensor/bfloat16.h"
 #include "tensor/host_buffer_pool.h"
@@ -26,14 +27,6 @@ namespace triton_inprocess {
 namespace {
 
 using Shape = std::vector<std::int64_t>;
-
-nb::tuple shape_tuple(const Tensor& tensor) {
-    nb::list shape;
-    for (const std::int64_t dimension : tensor.shape()) {
-        shape.append(dimension);
-    }
-    return nb::tuple(shape);
-}
 
 /// Calls a function of triton_inprocess._convert, where the general and slow conversions live.
 nb::object convert(const char* function, nb::handle argument) {
@@ -123,36 +116,32 @@ Tensor of_array(nb::handle array, std::optional<DataType> data_type, std::option
 }
 
 template <typename Value>
-void round_all(const Tensor& source, std::uint16_t* target) {
-    const auto* const values = static_cast<const char*>(source.buffer()->data());
-    for (std::size_t i = 0; i < source.element_count(); ++i) {
-        Value value;
-        std::memcpy(&value, values + i * sizeof(value), sizeof(value));  // numpy's arrays need not be aligned
-        target[i] = to_bfloat16(value);
+Ref<Buffer> rounded(const Tensor& source) {
+    const std::size_t count = source.element_count();
+    Ref<Buffer> bits = HostBufferPool::instance().allocate(count * sizeof(std::uint16_t));
+    const ReleaseGilIfLarge released(source.buffer()->byte_size());
+    to_bfloat16<Value>(source.buffer()->data(), count, static_cast<std::uint16_t*>(bits->data()));
+    return bits;
+}
+
+Ref<Buffer> rounded_to_bfloat16(const Tensor& source) {
+    switch (source.data_type()) {
+        case TRITONSERVER_TYPE_FP32:
+            return rounded<float>(source);
+        case TRITONSERVER_TYPE_FP64:
+            return rounded<double>(source);
+        case TRITONSERVER_TYPE_INT64:
+            return rounded<std::int64_t>(source);
+        case TRITONSERVER_TYPE_UINT64:
+            return rounded<std::uint64_t>(source);
+        default:
+            throw nb::type_error("array must be of float32, float64, int64 or uint64");
     }
 }
 
 Tensor round_to_bfloat16(nb::handle array) {
     const Tensor source = of_array(array, std::nullopt, std::nullopt);
-    const Ref<Buffer> bits = HostBufferPool::instance().allocate(source.element_count() * sizeof(std::uint16_t));
-    auto* const target = static_cast<std::uint16_t*>(bits->data());
-    switch (source.data_type()) {
-        case TRITONSERVER_TYPE_FP32:
-            round_all<float>(source, target);
-            break;
-        case TRITONSERVER_TYPE_FP64:
-            round_all<double>(source, target);
-            break;
-        case TRITONSERVER_TYPE_INT64:
-            round_all<std::int64_t>(source, target);
-            break;
-        case TRITONSERVER_TYPE_UINT64:
-            round_all<std::uint64_t>(source, target);
-            break;
-        default:
-            throw nb::type_error("array must be of float32, float64, int64 or uint64");
-    }
-    return Tensor(TRITONSERVER_TYPE_BF16, source.shape(), bits);
+    return Tensor(TRITONSERVER_TYPE_BF16, source.shape(), rounded_to_bfloat16(source));
 }
 
 Tensor make_from_any(nb::handle value, const nb::object& data_type, std::optional<bool> copy) {
@@ -177,7 +166,9 @@ void register_tensor(nb::module_& module) {
             "A tensor over `memory_buffer`. Raises InvalidArgumentError when the shape needs another number of "
             "bytes.")
         .def_prop_ro("data_type", &Tensor::data_type, "Type of the elements.")
-        .def_prop_ro("shape", &shape_tuple, nb::sig("def shape(self) -> tuple[int, ...]"), "Size of each dimension.")
+        .def_prop_ro(
+            "shape", [](const Tensor& self) { return shape_tuple(self.shape()); },
+            nb::sig("def shape(self) -> tuple[int, ...]"), "Size of each dimension.")
         .def_prop_ro(
             "memory_buffer", [](const Tensor& self) { return MemoryBuffer{self.buffer()}; },
             "The memory behind the tensor.")
@@ -237,18 +228,19 @@ void register_tensor(nb::module_& module) {
              "The elements of a BYTES tensor as an object array of `str`, decoded as `bytes.decode` does; as an array "
              "of another dtype, such as numpy.dtypes.StringDType(), if one is given.\n\n"
              "Raises TypeError for another type of tensor and UnicodeDecodeError for what cannot be decoded.")
-        .def_static("from_any", &make_from_any, "value"_a, "data_type"_a.none() = nb::none(),
-                    "copy"_a.none() = nb::none(),
-                    nb::sig("def from_any(value: typing.Any, data_type: typing.Any = None, copy: bool | None = None) "
-                            "-> Tensor"),
-                    "A tensor for `value`: a Tensor, a numpy array or scalar, a number, str or bytes, a (nested) list "
-                    "of those, or an object with DLPack, the buffer protocol, `__array_interface__` or `__array__`.\n\n"
-                    "`data_type`: a DataType, Triton's name for it or a numpy dtype. Values of another type are "
-                    "converted if all of them fit; for BF16 they are rounded to the nearest (of two to the even one), "
-                    "and uint16 is taken for the bits. `copy`: True always copies; None only what cannot be read as it "
-                    "lies (strides, byte order, another type, lists, strings); False raises ValueError for that.\n\n"
-                    "Raises TypeError for what has no Triton type, for a masked array and for values of a kind that "
-                    "does not convert (1.5 to an integer); ValueError for a value out of range.")
+        .def_static(
+            "from_any", &make_from_any, "value"_a, "data_type"_a.none() = nb::none(), "copy"_a.none() = nb::none(),
+            nb::sig("def from_any(value: typing.Any, data_type: typing.Any = None, copy: bool | None = None) "
+                    "-> Tensor"),
+            "A tensor for `value`: a Tensor, a numpy array or scalar, a number, str or bytes, a (nested) list "
+            "of those, or an object with DLPack, the buffer protocol, `__cuda_array_interface__`, "
+            "`__array_interface__` or `__array__`.\n\n"
+            "`data_type`: a DataType, Triton's name for it or a numpy dtype. Values of another type are "
+            "converted if all of them are in its range, floats to the nearest (of two to the even one); "
+            "for BF16, uint16 is taken for the bits. `copy`: True always copies; None only what cannot be read as it "
+            "lies (strides, byte order, another type, lists, strings); False raises ValueError for that.\n\n"
+            "Raises TypeError for what has no Triton type, for a masked array and for values of a kind that "
+            "does not convert (1.5 to an integer); ValueError for a value out of range.")
         .def_static(
             "from_bytes_array", [](nb::handle array) { return from_any(array, TRITONSERVER_TYPE_BYTES); }, "array"_a,
             nb::sig("def from_bytes_array(array: typing.Any) -> Tensor"),
@@ -264,7 +256,7 @@ void register_tensor(nb::module_& module) {
             "A tensor over the memory of an object that speaks DLPack, or of a DLPack capsule, which is consumed. What "
             "does not lie in C order is copied.\n\n"
             "Raises TypeError for a type that Triton has not, ValueError for a capsule that was consumed before, "
-            "UnsupportedError for memory of another device.")
+            "UnsupportedError for memory of any device but the host and CUDA's.")
         .def("share", &share_tensor, "pool"_a, nb::sig("def share(self, pool: SharedMemoryPool) -> SharedTensor"),
              "Put the tensor into a shared memory pool, by a copy unless it lies there already. Returns the handle by "
              "which other processes open it.\n\n"

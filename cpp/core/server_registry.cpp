@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "runtime/error.h"
+#include "tensor/host_buffer_pool.h"
 
 namespace triton_inprocess {
 namespace {
@@ -32,13 +33,16 @@ ServerRegistry& ServerRegistry::instance() {
 // Triton's threads do not exist in a forked child: its copies of the servers are marked, so that they only raise.
 void ServerRegistry::before_fork() noexcept {
     instance().mutex_.lock();
+    HostBufferPool::instance().before_fork();
 }
 
 void ServerRegistry::after_fork_in_parent() noexcept {
+    HostBufferPool::instance().after_fork();
     instance().mutex_.unlock();
 }
 
 void ServerRegistry::after_fork_in_child() noexcept {
+    HostBufferPool::instance().after_fork();
     for (const Ref<ServerState>& server : instance().servers_) {
         server->mark_forked();
     }

@@ -86,7 +86,6 @@ class ServerUse {
     ServerUse& operator=(ServerUse&&) = delete;
 
     TRITONSERVER_Server* get() const noexcept { return server_->get(); }
-    void require_running() const { server_->require_running(); }
 
   private:
     Ref<ServerState> server_;

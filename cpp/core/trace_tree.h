@@ -31,8 +31,6 @@ class TraceTree final : public RefCounted {
     /// Whether Triton has none of its traces, and each is referred to by one owner only.
     bool unsent() const noexcept;
 
-    TraceObserver& observer() const noexcept { return *observer_; }
-
   private:
     static void on_activity(TRITONSERVER_InferenceTrace* trace, TRITONSERVER_InferenceTraceActivity activity,
                             std::uint64_t timestamp_ns, void* user) noexcept;

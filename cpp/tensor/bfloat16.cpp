@@ -33,11 +33,10 @@ std::uint64_t folded(std::uint64_t magnitude) noexcept {
 
 std::uint16_t to_bfloat16(float value) noexcept {
     const std::uint32_t bits = bits_of(value);
-    if (std::isnan(value)) {
-        return static_cast<std::uint16_t>((bits >> 16U) | 0x40U);  // quiet, so that the kept half alone is a NaN
-    }
     const std::uint32_t odd = (bits >> 16U) & 1U;
-    return static_cast<std::uint16_t>((bits + 0x7FFFU + odd) >> 16U);
+    const std::uint32_t rounded = (bits + 0x7FFFU + odd) >> 16U;
+    const std::uint32_t quiet_nan = (bits >> 16U) | 0x40U;  // quiet, so that the kept half alone is a NaN
+    return static_cast<std::uint16_t>((bits & 0x7FFFFFFFU) > 0x7F800000U ? quiet_nan : rounded);
 }
 
 std::uint16_t to_bfloat16(double value) noexcept {
@@ -67,8 +66,19 @@ std::uint16_t to_bfloat16(std::int64_t value) noexcept {
     return to_bfloat16(negative ? -folded_value : folded_value);
 }
 
-float from_bfloat16(std::uint16_t bits) noexcept {
-    return of_bits(static_cast<std::uint32_t>(bits) << 16U);
+template <typename Value>
+void to_bfloat16(const void* values, std::size_t count, std::uint16_t* target) noexcept {
+    const auto* const bytes = static_cast<const char*>(values);
+    for (std::size_t i = 0; i < count; ++i) {
+        Value value;
+        std::memcpy(&value, bytes + i * sizeof(value), sizeof(value));
+        target[i] = to_bfloat16(value);
+    }
 }
+
+template void to_bfloat16<float>(const void*, std::size_t, std::uint16_t*) noexcept;
+template void to_bfloat16<double>(const void*, std::size_t, std::uint16_t*) noexcept;
+template void to_bfloat16<std::int64_t>(const void*, std::size_t, std::uint16_t*) noexcept;
+template void to_bfloat16<std::uint64_t>(const void*, std::size_t, std::uint16_t*) noexcept;
 
 }  // namespace triton_inprocess

@@ -70,18 +70,10 @@ Layout layout_of(const TensorView& tensor, std::size_t element_size) {
                     "a DLPack tensor of " + std::to_string(tensor.ndim) + " dimensions without a shape");
     }
     const auto rank = static_cast<std::size_t>(tensor.ndim);
-    Layout layout;
-    layout.element_size = element_size;
-    layout.shape.assign(tensor.shape, tensor.shape + rank);
-    layout.strides.resize(rank);
-    layout.byte_size();  // refuses what no memory holds
-    // Unsigned: without elements the products may wrap around, and mean nothing.
-    auto c_order = static_cast<std::uint64_t>(element_size);
-    for (std::size_t i = rank; i-- > 0;) {
-        const std::uint64_t stride =
-            tensor.strides == nullptr ? c_order : static_cast<std::uint64_t>(tensor.strides[i]) * element_size;
-        layout.strides[i] = static_cast<std::int64_t>(stride);
-        c_order *= static_cast<std::uint64_t>(layout.shape[i]);
+    Layout layout = Layout::c_order({tensor.shape, tensor.shape + rank}, element_size);
+    for (std::size_t i = 0; i < rank && tensor.strides != nullptr; ++i) {
+        // Unsigned: what is no stride may wrap around.
+        layout.strides[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(tensor.strides[i]) * element_size);
     }
     return layout;
 }

@@ -49,6 +49,10 @@ struct ManagedVersioned {
     TensorView tensor;
 };
 
+// What a capsule is called until it is consumed, by the struct that it points to.
+constexpr const char* legacy_name = "dltensor";
+constexpr const char* versioned_name = "dltensor_versioned";
+
 constexpr std::uint64_t flag_read_only = 1;
 constexpr std::uint64_t flag_is_copied = 2;
 
@@ -71,10 +75,10 @@ enum class DeviceType : std::int32_t {
     maia = 17,
 };
 
-// Those that Triton has memory of.
-constexpr std::int32_t device_cpu = 1;
-constexpr std::int32_t device_cuda = 2;
-constexpr std::int32_t device_cuda_host = 3;
+// Those that Triton has memory of, as a Device has them.
+constexpr auto device_cpu = static_cast<std::int32_t>(DeviceType::cpu);
+constexpr auto device_cuda = static_cast<std::int32_t>(DeviceType::cuda);
+constexpr auto device_cuda_host = static_cast<std::int32_t>(DeviceType::cuda_host);
 
 constexpr std::uint8_t code_int = 0;
 constexpr std::uint8_t code_uint = 1;

@@ -39,6 +39,10 @@ class HostBufferPool {
     /// Uninitialised memory of `byte_size` bytes; throws std::bad_alloc.
     Ref<Buffer> allocate(std::size_t byte_size);
 
+    /// A thread of Triton's may be in here while the process forks, and the child would wait for it for ever.
+    void before_fork() noexcept { mutex_.lock(); }
+    void after_fork() noexcept { mutex_.unlock(); }
+
   private:
     friend class HostBuffer;
     bool keep(HostBuffer* buffer) noexcept;
@@ -46,7 +50,7 @@ class HostBufferPool {
     // Four classes for each doubling: at most a quarter of a block is unused.
     static constexpr std::size_t class_count = std::size_t{4} * 48;
 
-    mutable std::mutex mutex_;
+    std::mutex mutex_;
     std::size_t kept_ = 0;
     std::array<std::vector<HostBuffer*>, class_count> free_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "runtime/error.h"
 #include "tensor/data_type.h"
@@ -86,6 +87,21 @@ CopyRow copy_row_of(std::size_t element_size) {
 }
 
 }  // namespace
+
+Layout Layout::c_order(std::vector<std::int64_t> shape, std::size_t element_size) {
+    Layout layout;
+    layout.shape = std::move(shape);
+    layout.element_size = element_size;
+    layout.byte_size();
+    layout.strides.resize(layout.shape.size());
+    // Unsigned: without elements the products may wrap around, and mean nothing.
+    auto stride = static_cast<std::uint64_t>(element_size);
+    for (std::size_t i = layout.shape.size(); i-- > 0;) {
+        layout.strides[i] = static_cast<std::int64_t>(stride);
+        stride *= static_cast<std::uint64_t>(layout.shape[i]);
+    }
+    return layout;
+}
 
 bool Layout::plain() const noexcept {
     if (std::find(shape.begin(), shape.end(), 0) != shape.end()) {

@@ -9,6 +9,9 @@
 namespace triton_inprocess {
 
 struct Layout {
+    /// One after the other. Throws INVALID_ARG for what no memory holds.
+    static Layout c_order(std::vector<std::int64_t> shape, std::size_t element_size);
+
     std::vector<std::int64_t> shape;
     std::vector<std::int64_t> strides;  ///< In bytes, of either sign or zero; as many as dimensions.
     std::size_t element_size = 0;

@@ -42,6 +42,10 @@ MemoryPlace place_of(const Buffer& buffer) noexcept {
     return {buffer.memory_type(), buffer.memory_type_id()};
 }
 
+MemoryPlace copy_place(const Buffer& buffer) noexcept {
+    return buffer.memory_type() == TRITONSERVER_MEMORY_GPU ? place_of(buffer) : MemoryPlace{};
+}
+
 bool is_at(const Buffer& buffer, const MemoryPlace& place) noexcept {
     return buffer.memory_type() == place.memory_type &&
            (place.memory_type != TRITONSERVER_MEMORY_GPU || buffer.memory_type_id() == place.memory_type_id);

@@ -19,6 +19,9 @@ MemoryPlace place_of(const Buffer& buffer) noexcept;
 /// Whether the memory lies there; the number means nothing for the host's.
 bool is_at(const Buffer& buffer, const MemoryPlace& place) noexcept;
 
+/// Where a copy is made if nobody says where: on the same GPU; in host memory, also of what is pinned, which is scarce.
+MemoryPlace copy_place(const Buffer& buffer) noexcept;
+
 /// "GPU 1", "pinned host memory" or "host memory"
 std::string place_text(const MemoryPlace& place);
 

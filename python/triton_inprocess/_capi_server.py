@@ -44,7 +44,8 @@ class TRITONSERVER_Server(_native.Server):
     def stop(self) -> None:
         """Stop the server: no request is taken any more, those in flight are waited for (TRITONSERVER_ServerStop).
 
-        Ends when the last request is answered, at the latest after the exit timeout. Stopping again does nothing.
+        Ends when the last request is answered, at the latest after the exit timeout (before C API 1.30, after twice
+        that). Stopping again does nothing.
 
         Raises InternalError when the exit timeout has passed: the server is left behind then until the process ends.
         Raises UnavailableError inside a callback or a model's function, for which it would have to wait, and for a

@@ -19,6 +19,8 @@ from ._types import Array
 
 __all__ = ["bfloat16_list", "from_any", "from_dlpack", "to_data_type", "to_output_tensor"]
 
+_CAPSULE = type(np.zeros(1).__array_struct__)
+
 _TEXT_KINDS = "OSUT"  # object, bytes, str, StringDType
 
 _NUMPY_NAMES = {
@@ -41,7 +43,7 @@ _NUMPY_NAMES = {
 def to_data_type(value: Any) -> DataType:
     """The DataType for a DataType, Triton's name ("FP32"), or anything that numpy takes for a dtype.
 
-    `str`, `bytes` and `object` mean BYTES. Raises TypeError for what is neither.
+    `str`, `bytes` and `object` mean BYTES. Raises TypeError for what is none of these.
     """
     if isinstance(value, DataType):
         if value is DataType.INVALID:
@@ -51,7 +53,7 @@ def to_data_type(value: Any) -> DataType:
         return DataType[value]
     try:
         dtype = np.dtype(value)
-    except TypeError:
+    except (TypeError, ValueError, SyntaxError):  # numpy raises each of them for some text
         dtype = None
     if dtype is not None and value is not None:
         if dtype.kind in _TEXT_KINDS:
@@ -76,16 +78,25 @@ def from_any(value: Any, data_type: DataType | None = None, copy: bool | None = 
         if copy is False:
             raise ValueError(f"a {type(value).__name__} cannot become a tensor without a copy, and copy is False")
         return _from_values(value, data_type)
-    if hasattr(value, "__dlpack__") or type(value).__name__ == "PyCapsule":
-        tensor = import_dlpack(value, copy)
-        return tensor if data_type in (None, tensor.data_type) else Tensor.from_any(tensor, data_type, copy)
-    if hasattr(value, "__cuda_array_interface__"):
-        tensor = import_cuda_array(value, copy)
-        return tensor if data_type in (None, tensor.data_type) else Tensor.from_any(tensor, data_type, copy)
+    for is_of_kind, import_kind in _PROTOCOLS:
+        if is_of_kind(value):
+            tensor = import_kind(value, copy)
+            return tensor if data_type in (None, tensor.data_type) else Tensor.from_any(tensor, data_type, copy)
     if value is None or isinstance(value, (dict, set)):
         of_bytes = " of str or bytes" if data_type is DataType.BYTES else ""
         raise TypeError(f"cannot make a tensor{of_bytes} from {type(value).__name__}")
     return _from_array(np.asarray(value), data_type, copy)
+
+
+def _is_dlpack(value: object) -> bool:
+    return hasattr(value, "__dlpack__") or isinstance(value, _CAPSULE)
+
+
+def _is_cuda_array(value: object) -> bool:
+    return hasattr(value, "__cuda_array_interface__")
+
+
+_PROTOCOLS = ((_is_dlpack, import_dlpack), (_is_cuda_array, import_cuda_array))
 
 
 def to_output_tensor(value: Any, data_type: DataType) -> Tensor:
@@ -156,18 +167,15 @@ def _from_array(array: Array, data_type: DataType | None, copy: bool | None) -> 
     if found is None:
         hint = "; send the bits as UINT8: array.view(numpy.uint8)" if array.dtype.name.startswith("float8") else ""
         raise TypeError(f"numpy dtype {array.dtype.name} has no Triton data type{hint}")
-    if found is DataType.BF16:
-        if data_type in (None, found):
-            return tensor_of_array(array.view(np.uint16), found, copy)
-        found, array = DataType.FP32, array.astype(np.float32)
-    elif data_type in (None, found) or (data_type is DataType.BF16 and found is DataType.UINT16):
+    if data_type in (None, found):
+        return tensor_of_array(array.view(np.uint16) if found is DataType.BF16 else array, found, copy)
+    if data_type is DataType.BF16 and found is DataType.UINT16:
         return tensor_of_array(array, data_type, copy)
-    assert data_type is not None
     if data_type is DataType.BYTES:
         raise TypeError(f"{array.dtype.name} values cannot become BYTES, which are str or bytes")
     if copy is False:
         raise ValueError(f"{array.dtype.name} values cannot become {data_type.name} without a copy, and copy is False")
-    return _converted(array, data_type)
+    return _converted(array.astype(np.float32) if found is DataType.BF16 else array, data_type)
 
 
 def _from_values(value: Any, data_type: DataType | None) -> Tensor:
@@ -183,7 +191,10 @@ def _from_values(value: Any, data_type: DataType | None) -> Tensor:
         # Through an object array: numpy's own S and U types drop trailing NULs, and make every element as long as the
         # longest.
         return _from_array(np.array(value, dtype=object), data_type, None)
-    return _from_array(np.asarray(value), data_type, None)
+    array = np.asarray(value)
+    if array.dtype.kind in "SU":  # numpy has made text of the numbers before it: which element it is will be said
+        array = np.array(value, dtype=object)
+    return _from_array(array, data_type, None)
 
 
 def _first_leaf(value: Any) -> Any:

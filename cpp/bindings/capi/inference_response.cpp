@@ -11,6 +11,7 @@
 
 #include "bindings/capi/user_buffer.h"
 #include "bindings/garbage_collection.h"
+#include "bindings/shape.h"
 #include "runtime/error.h"
 
 namespace nb = nanobind;
@@ -44,14 +45,6 @@ nb::tuple parameter(const CapiResponse& self, std::size_t index) {
     const InferenceResponse::Parameter& found = element(self.get().parameters, index, "parameter");
     return std::visit([&](const auto& value) { return nb::make_tuple(found.name, type_of(value), value); },
                       found.value);
-}
-
-nb::object shape_tuple(const std::vector<std::int64_t>& shape) {
-    nb::list dimensions;
-    for (const std::int64_t dimension : shape) {
-        dimensions.append(dimension);
-    }
-    return nb::tuple(dimensions);
 }
 
 nb::tuple output(const CapiResponse& self, std::size_t index) {

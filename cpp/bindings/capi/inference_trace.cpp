@@ -10,6 +10,7 @@
 #include "bindings/callback.h"
 #include "bindings/garbage_collection.h"
 #include "bindings/runtime.h"
+#include "bindings/shape.h"
 #include "runtime/error.h"
 
 namespace nb = nanobind;
@@ -19,14 +20,6 @@ namespace {
 
 constexpr std::uint32_t all_levels = TRITONSERVER_TRACE_LEVEL_MIN | TRITONSERVER_TRACE_LEVEL_MAX |
                                      TRITONSERVER_TRACE_LEVEL_TIMESTAMPS | TRITONSERVER_TRACE_LEVEL_TENSORS;
-
-nb::tuple shape_tuple(const TracedTensor& tensor) {
-    nb::list dimensions;
-    for (std::uint64_t i = 0; i < tensor.rank; ++i) {
-        dimensions.append(tensor.shape[i]);
-    }
-    return nb::tuple(dimensions);
-}
 
 void make(CapiTrace* self, nb::handle level, nb::handle parent_id, nb::object activity, nb::object tensor_activity,
           nb::object release, nb::object user_object) {
@@ -69,8 +62,9 @@ void PythonTraceObserver::on_tensor_activity(const Ref<InferenceTrace>& trace,
                                              const TracedTensor& tensor) noexcept {
     const CallbackGil gil;
     call_back_and_report(tensor_activity_, CapiTrace(trace), activity, tensor.name, tensor.data_type,
-                         reinterpret_cast<std::uintptr_t>(tensor.data), tensor.byte_size, shape_tuple(tensor),
-                         tensor.memory_type, tensor.memory_type_id, nb::handle(user_object_));
+                         reinterpret_cast<std::uintptr_t>(tensor.data), tensor.byte_size,
+                         shape_tuple({tensor.shape, tensor.shape + tensor.rank}), tensor.memory_type,
+                         tensor.memory_type_id, nb::handle(user_object_));
 }
 
 void PythonTraceObserver::on_release(const Ref<InferenceTrace>& trace) noexcept {

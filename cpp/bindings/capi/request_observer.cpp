@@ -139,10 +139,10 @@ void PythonRequestObserver::start() {
 }
 
 Ref<Buffer> PythonRequestObserver::allocate(const char* name, std::size_t byte_size, Place wanted) {
+    const CallbackGil gil;
     if (start_error_) {
         throw Error(*start_error_);
     }
-    const CallbackGil gil;
     const nb::object result =
         require_result(call_back(functions_->alloc(), nb::handle(allocator_), name, byte_size, wanted.first,
                                  wanted.second, nb::handle(allocator_user_object_)));

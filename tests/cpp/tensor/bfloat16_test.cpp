@@ -4,10 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace triton_inprocess::testing {
 namespace {
+
+float from_bfloat16(std::uint16_t bits) {
+    const auto upper_half = static_cast<std::uint32_t>(bits) << 16U;
+    float value = 0;
+    std::memcpy(&value, &upper_half, sizeof(value));
+    return value;
+}
 
 TEST(Bfloat16Test, EveryValueComesBack) {
     for (std::uint32_t bits = 0; bits <= UINT16_MAX; ++bits) {
