@@ -21,6 +21,8 @@ NAMES = [
     "InferenceRequest",
     "InferenceResponse",
     "Tensor",
+    "SharedMemoryPool",
+    "SharedTensor",
     "MemoryBuffer",
     "RateLimiterResource",
     "ModelLoadDeviceLimit",

@@ -23,7 +23,7 @@ std::shared_ptr<SharedMemoryPool> make_pool(const std::string& name, const std::
                                             bool create) {
     const ReleaseGil guard;
     if (create) {
-        return SharedMemoryPool::create(name, *byte_size);
+        return SharedMemoryPool::create(name, byte_size.value_or(0));  // it is given, see below
     }
     std::shared_ptr<SharedMemoryPool> pool = SharedMemoryPool::open(name);
     if (byte_size && *byte_size > pool->byte_size()) {
@@ -82,7 +82,7 @@ Tensor empty(const BoundSharedMemoryPool& self, const nb::object& data_type, std
 
 }  // namespace
 
-const std::shared_ptr<SharedMemoryPool>& BoundSharedMemoryPool::opened() const {
+std::shared_ptr<SharedMemoryPool> BoundSharedMemoryPool::opened() const {
     if (!pool) {
         throw Error(TRITONSERVER_ERROR_UNAVAILABLE, "the shared memory pool '" + name + "' is closed");
     }

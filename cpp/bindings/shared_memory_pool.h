@@ -16,7 +16,7 @@ struct BoundSharedMemoryPool {
     std::size_t byte_size;
 
     /// Throws UNAVAILABLE once it is closed.
-    const std::shared_ptr<SharedMemoryPool>& opened() const;
+    std::shared_ptr<SharedMemoryPool> opened() const;
 };
 
 void register_shared_memory_pool(nanobind::module_& module);

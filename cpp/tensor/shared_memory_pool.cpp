@@ -111,7 +111,7 @@ void remove_if_stale_pool(const std::string& name) {
         if (is_pool(segment)) {
             remove_if_stale(segment, name);
         }
-    } catch (const Error&) {
+    } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
         // It is gone by now, or somebody else's: nothing of ours to remove.
     }
 }
@@ -238,7 +238,6 @@ std::shared_ptr<SharedMemoryPool> SharedMemoryPool::open(const std::string& key,
 SharedMemoryPool::SharedMemoryPool(Private /*unused*/, std::string name, SharedMemorySegment segment)
     : name_(std::move(name)),
       segment_(std::move(segment)),
-      segment_id_(0),
       heap_size_(segment_.byte_size() - heap_start),
       heap_(static_cast<char*>(segment_.data()) + heap_start, heap_size_) {
     segment_id_ = read_header(segment_, name_).segment_id;
@@ -356,7 +355,7 @@ void SharedMemoryPool::leave() noexcept {
         // Given up first and asked for then: of two who leave at once, the later sees the other gone.
         unlock_byte(segment_.descriptor(), user_byte);
         remove_if_stale(segment_, name_);
-    } catch (const std::exception&) {
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
         // The next one to create a pool removes it.
     }
 }
@@ -375,7 +374,7 @@ void SharedMemoryPool::before_fork() noexcept {
         child_holder_ = claim(descriptor.number());
         heap_.copy_holder(holder_, child_holder_);
         child_descriptor_ = std::move(descriptor);
-    } catch (const std::exception&) {
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
         // The child's pool says so when it is used.
     }
 }

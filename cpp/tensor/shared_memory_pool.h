@@ -86,7 +86,7 @@ class SharedMemoryPool : public std::enable_shared_from_this<SharedMemoryPool> {
 
     std::string name_;
     SharedMemorySegment segment_;
-    std::uint64_t segment_id_;
+    std::uint64_t segment_id_ = 0;
     std::size_t heap_size_;
     SharedHeap heap_;
     std::size_t holder_ = 0;
