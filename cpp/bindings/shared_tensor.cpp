@@ -10,6 +10,7 @@
 #include "bindings/arguments.h"
 #include "bindings/cached_attribute.h"
 #include "bindings/gil.h"
+#include "bindings/shape.h"
 #include "runtime/error.h"
 
 namespace nb = nanobind;
@@ -21,14 +22,6 @@ using Shape = std::vector<std::int64_t>;
 
 CachedAttribute to_data_type("triton_inprocess._convert", "to_data_type");
 
-nb::tuple shape_tuple(const SharedTensor& self) {
-    nb::list shape;
-    for (const std::int64_t dimension : self.shape()) {
-        shape.append(dimension);
-    }
-    return nb::tuple(shape);
-}
-
 void make(SharedTensor* self, const nb::object& key, const nb::object& offset, const nb::object& byte_size,
           const nb::object& data_type, Shape shape) {
     new (self) SharedTensor(text_argument("key", key), unsigned_argument("offset", offset, INT64_MAX),
@@ -38,7 +31,7 @@ void make(SharedTensor* self, const nb::object& key, const nb::object& offset, c
 
 nb::tuple state_of(const SharedTensor& self) {
     return nb::make_tuple(self.key(), self.offset(), self.byte_size(), static_cast<int>(self.data_type()),
-                          shape_tuple(self), self.block().segment_id, self.block().id);
+                          shape_tuple(self.shape()), self.block().segment_id, self.block().id);
 }
 
 void make_from_state(SharedTensor* self, const nb::tuple& state) {
@@ -115,7 +108,9 @@ void register_shared_tensor(nb::module_& module) {
         .def_prop_ro("offset", &SharedTensor::offset, "Of the first byte, from the start of the shared memory.")
         .def_prop_ro("byte_size", &SharedTensor::byte_size, "Length in bytes.")
         .def_prop_ro("data_type", &SharedTensor::data_type, "Type of the elements.")
-        .def_prop_ro("shape", &shape_tuple, nb::sig("def shape(self) -> tuple[int, ...]"), "Size of each dimension.")
+        .def_prop_ro(
+            "shape", [](const SharedTensor& self) { return shape_tuple(self.shape()); },
+            nb::sig("def shape(self) -> tuple[int, ...]"), "Size of each dimension.")
         .def("__getstate__", &state_of,
              nb::sig("def __getstate__(self) -> tuple[str, int, int, int, tuple[int, ...], int, int]"))
         .def("__setstate__", &make_from_state, "state"_a,
