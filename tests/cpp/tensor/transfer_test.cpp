@@ -12,6 +12,7 @@
 #include "tensor/device_gather.h"
 #include "tensor/host_buffer_pool.h"
 #include "tensor/pinned_buffer.h"
+#include "tensor/unlocked_wait.h"
 
 namespace triton_inprocess::testing {
 namespace {
@@ -90,6 +91,30 @@ TEST_F(DeviceBufferTest, ADriverThatFailsIsNotToldOf) {
     const CudaStream stream(CudaDevice::get(0));
     EXPECT_EQ(stream.device().functions().cuMemFreeAsync(kept, stream.get()), CUDA_SUCCESS);
     EXPECT_EQ(stream.device().functions().cuMemFreeHost(kept_pinned), CUDA_SUCCESS);
+}
+
+int unlocked = 0;
+int relocked = 0;
+bool locked = true;
+
+TEST_F(DeviceBufferTest, GivesUpALockWhileItWaits) {
+    static constexpr UnlockedWait::Lock lock = {[]() noexcept -> void* { return locked ? &++unlocked : nullptr; },
+                                                [](void* state) noexcept { relocked += state == &unlocked ? 1 : 0; }};
+    UnlockedWait::set_lock(&lock);
+    DeviceBuffer::allocate(0, 8, DeviceBuffer::Use::shareable);
+    EXPECT_EQ(unlocked, 1);
+    const auto lent = [] { lend(*DeviceBuffer::allocate(0, 8)); };
+    lent();
+    EXPECT_EQ(unlocked, 2);
+    PinnedBuffer(8);
+    EXPECT_EQ(unlocked, 3);
+    DeviceBuffer::allocate(0, 8);  // is freed by the stream: nothing is waited for
+    EXPECT_EQ(unlocked, 3);
+    EXPECT_EQ(relocked, 3);
+    locked = false;
+    lent();
+    EXPECT_EQ(relocked, 3);
+    UnlockedWait::set_lock(nullptr);
 }
 
 TEST_F(TransferTest, EveryWay) {
