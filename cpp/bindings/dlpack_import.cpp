@@ -90,7 +90,7 @@ nb::object request_capsule(nb::handle producer, dlpack::Device device) {
     if (device.device_type == dlpack::device_cuda) {
         arguments["stream"] = consumer_stream;
     }
-    nb::dict all = nb::borrow<nb::dict>(arguments.attr("copy")());
+    auto all = nb::borrow<nb::dict>(arguments.attr("copy")());
     all["max_version"] = nb::make_tuple(dlpack::major_version, dlpack::minor_version);
     try {
         return method(**all);
