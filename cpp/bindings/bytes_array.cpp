@@ -45,7 +45,7 @@ nb::object array_of_elements(const Tensor& tensor, const Make& make) {
         decode_bytes(buffer.data(), buffer.byte_size(), tensor.element_count());
     nb::object array = numpy().attr("empty")(shape_tuple(tensor.shape()), nb::arg("dtype") = "O");
     // Straight into the array's memory, which nobody else knows yet: it is full of None, or of nothing.
-    auto** const objects = static_cast<PyObject**>(view_of_array(array)->data);
+    auto** const objects = static_cast<PyObject**>(view_of_array(array).value().data);
     for (std::size_t i = 0; i < elements.size(); ++i) {
         PyObject* const object = make(elements[i]);
         if (object == nullptr) {
@@ -80,8 +80,9 @@ nb::object bytes_array(const Tensor& tensor) {
 nb::object string_array(const Tensor& tensor, const std::string& encoding, const std::string& errors) {
     return array_of_elements(tensor, [&](std::string_view element) {
         const auto size = static_cast<Py_ssize_t>(element.size());
-        return encoding == "utf-8" ? PyUnicode_DecodeUTF8(element.data(), size, errors.c_str())
-                                   : PyUnicode_Decode(element.data(), size, encoding.c_str(), errors.c_str());
+        const char* const data = element.data();
+        return encoding == "utf-8" ? PyUnicode_DecodeUTF8(data, size, errors.c_str())
+                                   : PyUnicode_Decode(data, size, encoding.c_str(), errors.c_str());
     });
 }
 
