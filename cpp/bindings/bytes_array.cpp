@@ -1,5 +1,6 @@
 #include "bindings/bytes_array.h"
 
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -44,8 +45,12 @@ nb::object array_of_elements(const Tensor& tensor, const Make& make) {
     const std::vector<std::string_view> elements =
         decode_bytes(buffer.data(), buffer.byte_size(), tensor.element_count());
     nb::object array = numpy().attr("empty")(shape_tuple(tensor.shape()), nb::arg("dtype") = "O");
+    const std::optional<ArrayView> view = view_of_array(array);
+    if (!view) {
+        throw Error(TRITONSERVER_ERROR_INTERNAL, "numpy.empty made no array");
+    }
     // Straight into the array's memory, which nobody else knows yet: it is full of None, or of nothing.
-    auto** const objects = static_cast<PyObject**>(view_of_array(array).value().data);
+    auto** const objects = static_cast<PyObject**>(view->data);
     for (std::size_t i = 0; i < elements.size(); ++i) {
         PyObject* const object = make(elements[i]);
         if (object == nullptr) {

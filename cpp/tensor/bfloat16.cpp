@@ -62,7 +62,7 @@ std::uint16_t to_bfloat16(std::uint64_t value) noexcept {
 std::uint16_t to_bfloat16(std::int64_t value) noexcept {
     const bool negative = value < 0;
     const std::uint64_t magnitude = negative ? -static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
-    const double folded_value = static_cast<double>(folded(magnitude));
+    const auto folded_value = static_cast<double>(folded(magnitude));
     return to_bfloat16(negative ? -folded_value : folded_value);
 }
 
