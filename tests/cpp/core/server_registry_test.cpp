@@ -33,7 +33,7 @@ TEST_F(ServerRegistryTest, NoneIsDeletedWhileItIsUsed) {
         server->stop();
         EXPECT_EQ(fake().live("Server"), 1U);
         EXPECT_EQ(ServerRegistry::instance().delete_stopped(), 1U);
-        EXPECT_EQ(error_of([&] { use.require_running(); }).code(), TRITONSERVER_ERROR_UNAVAILABLE);
+        EXPECT_EQ(error_of([&] { server->state()->require_running(); }).code(), TRITONSERVER_ERROR_UNAVAILABLE);
     }
     EXPECT_EQ(ServerRegistry::instance().delete_stopped(), 0U);
 }
