@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -47,6 +48,9 @@ def examples(count: int, **more: Any) -> hypothesis.settings:
 
 
 needs_cancel = pytest.mark.needs(CANCEL)
+needs_string_dtype = pytest.mark.skipif(
+    not hasattr(np, "dtypes") or not hasattr(np.dtypes, "StringDType"), reason="numpy < 2"
+)
 
 
 def shown(value: object) -> str:
@@ -201,6 +205,23 @@ def answer(model: ti.Model, output: str = "y", **inputs: Any) -> np.ndarray[Any,
     """The named output of the only response to a request with the given inputs."""
     (response,) = model.infer(inputs=inputs)
     return response.outputs[output].numpy()
+
+
+def run_beside_tests(
+    code: str, *, timeout: float = 60, status: int = 0, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run code in an interpreter that finds the tests' modules, where warnings are errors; it ends with `status`."""
+    path = os.pathsep.join(filter(None, [str(PROJECT / "tests"), os.environ.get("PYTHONPATH", "")]))
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env={**os.environ, "PYTHONPATH": path, **environment},
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+    assert result.returncode == status, f"exit status {result.returncode}\n{result.stdout}{result.stderr}"
+    return result
 
 
 def run_python(code: str, *arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:

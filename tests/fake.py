@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
 import fake_triton
 import pytest
+from conftest import run_beside_tests
 
 __all__ = ["RunWithFake", "fake_library", "run_with_fake"]
 
 RunWithFake = Callable[..., subprocess.CompletedProcess[str]]
-
-TESTS = Path(__file__).resolve().parent
 
 PRELUDE = """
 import faulthandler, os, threading, time
@@ -68,16 +65,6 @@ def run_with_fake(fake_library: Path) -> RunWithFake:
     """
 
     def run(code: str, library: Path = fake_library, timeout: float = 60) -> subprocess.CompletedProcess[str]:
-        path = os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH", "")]))
-        result = subprocess.run(
-            [sys.executable, "-W", "error", "-c", PRELUDE + textwrap.dedent(code)],
-            env={**os.environ, "TRITON_INPROCESS_RUNTIME": str(library), "PYTHONPATH": path},
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
-        assert result.returncode == 0, f"exit status {result.returncode}\n{result.stdout}{result.stderr}"
-        return result
+        return run_beside_tests(PRELUDE + textwrap.dedent(code), timeout=timeout, TRITON_INPROCESS_RUNTIME=str(library))
 
     return run

@@ -10,16 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import add_echo, answer
+from conftest import add_echo, answer, needs_string_dtype
 
 import triton_inprocess as ti
 
 STRINGS = ["hello", "é", "日本", "", "a\0b"]
 TRAILING = [b"a\0", b""]
-
-needs_string_dtype = pytest.mark.skipif(
-    not hasattr(np, "dtypes") or not hasattr(np.dtypes, "StringDType"), reason="numpy < 2"
-)
 
 
 def string_dtype() -> Any:

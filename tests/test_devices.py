@@ -5,10 +5,7 @@ A process has one driver, so every scenario is a process of its own.
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -17,12 +14,11 @@ from typing import Any
 import fake_cuda
 import numpy as np
 import pytest
+from conftest import run_beside_tests
 from fake_triton import make_lacking
 
 import triton_inprocess as ti
 from triton_inprocess import DLDeviceType, MemoryType, Tensor
-
-TESTS = Path(__file__).resolve().parent
 
 # What every program begins with; `checked` is for its end.
 PRELUDE = """
@@ -64,6 +60,21 @@ def checked():
     assert cuda.live("Pending") == 0
 
 
+def others_run_during(action):
+    # This thread goes on while another does something that lasts.
+    ticks, done = 0, threading.Event()
+    def act():
+        action()
+        done.set()
+    thread = threading.Thread(target=act)
+    thread.start()
+    while not done.is_set():
+        time.sleep(0.001)
+        ticks += 1
+    thread.join()
+    assert ticks > 20, ticks
+
+
 def nothing_lives():
     checked()
     return [cuda.live(kind) for kind in ("DeviceMemory", "PinnedMemory", "Event")] == [0, 0, 0]
@@ -82,17 +93,8 @@ def run(library: Path) -> Run:
     """Runs code in a process whose driver is the fake, or another library; returns what it prints."""
 
     def execute(code: str, *, driver: str | Path = library, status: int = 0) -> str:
-        path = os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH", "")]))
-        result = subprocess.run(
-            [sys.executable, "-W", "error", "-c", PRELUDE + textwrap.dedent(code)],
-            env={**os.environ, "TRITON_INPROCESS_CUDA": str(driver), "PYTHONPATH": path},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert result.returncode == status, f"exit status {result.returncode}\n{result.stdout}{result.stderr}"
-        return result.stdout
+        program = PRELUDE + textwrap.dedent(code)
+        return run_beside_tests(program, status=status, TRITON_INPROCESS_CUDA=str(driver)).stdout
 
     return execute
 
@@ -384,17 +386,7 @@ def test_other_threads_run_while_one_waits(run: Run) -> None:
     run("""
     there = tensor(X).to_device("gpu")
     cuda.delay(500)
-    ticks, waiting = 0, threading.Event()
-    def wait():
-        there.to_host()
-        waiting.set()
-    thread = threading.Thread(target=wait)
-    thread.start()
-    while not waiting.is_set():
-        time.sleep(0.001)
-        ticks += 1
-    thread.join()
-    assert ticks > 20, ticks
+    others_run_during(there.to_host)
     """)
 
 
@@ -405,18 +397,10 @@ def test_other_threads_run_while_memory_is_freed(pools: bool, run: Run) -> None:
     there = tensor(X).to_device("gpu")
     there.__cuda_array_interface__  # lends it
     cuda.delay(500)
-    ticks, freed = 0, threading.Event()
     def free():
         global there
         del there
-        freed.set()
-    thread = threading.Thread(target=free)
-    thread.start()
-    while not freed.is_set():
-        time.sleep(0.001)
-        ticks += 1
-    thread.join()
-    assert ticks > 20, ticks
+    others_run_during(free)
     cuda.delay(0)
     assert nothing_lives()
     """)

@@ -12,6 +12,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from conftest import needs_string_dtype
 from helpers_dlpack import Producer
 
 import triton_inprocess as ti
@@ -99,9 +100,8 @@ def test_what_cannot_be_read_as_it_lies_is_copied(kind: str) -> None:
         from_any(value, copy=False)
 
 
+@needs_string_dtype
 def test_string_arrays_of_numpy_2() -> None:
-    if not hasattr(np.dtypes, "StringDType"):
-        pytest.skip("this numpy has no StringDType")
     texts = ["a", "日本", "", "a\0b"]
     tensor = from_any(np.array(texts, np.dtypes.StringDType()))
     assert tensor.to_string_array().tolist() == texts

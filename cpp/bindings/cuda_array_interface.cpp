@@ -1,16 +1,17 @@
 #include "bindings/cuda_array_interface.h"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 
-#include <array>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bindings/arguments.h"
-#include "bindings/device_import.h"
+#include "bindings/array_type.h"
 #include "bindings/errors.h"
+#include "bindings/foreign_array.h"
 #include "bindings/gil.h"
 #include "bindings/shape.h"
 #include "runtime/error.h"
@@ -26,43 +27,13 @@ namespace {
 
 constexpr const char* interface_name = "__cuda_array_interface__";
 
-struct TypeName {
-    DataType data_type;
-    const char* name;
-};
-
-// Little-endian, as every machine is that has such a GPU and Triton. BF16 has no name, BYTES none either.
-constexpr std::array<TypeName, 12> type_names = {{
-    {TRITONSERVER_TYPE_BOOL, "|b1"},
-    {TRITONSERVER_TYPE_UINT8, "|u1"},
-    {TRITONSERVER_TYPE_UINT16, "<u2"},
-    {TRITONSERVER_TYPE_UINT32, "<u4"},
-    {TRITONSERVER_TYPE_UINT64, "<u8"},
-    {TRITONSERVER_TYPE_INT8, "|i1"},
-    {TRITONSERVER_TYPE_INT16, "<i2"},
-    {TRITONSERVER_TYPE_INT32, "<i4"},
-    {TRITONSERVER_TYPE_INT64, "<i8"},
-    {TRITONSERVER_TYPE_FP16, "<f2"},
-    {TRITONSERVER_TYPE_FP32, "<f4"},
-    {TRITONSERVER_TYPE_FP64, "<f8"},
-}};
-
-const char* type_name(DataType data_type) noexcept {
-    for (const TypeName& each : type_names) {
-        if (each.data_type == data_type) {
-            return each.name;
-        }
-    }
-    return nullptr;
-}
-
-/// The order of the bytes of a single one means nothing.
+/// The order of the bytes of a single one means nothing. Every machine is little-endian that has such a GPU and Triton.
 DataType data_type_of(const std::string& name) {
-    for (const TypeName& each : type_names) {
-        const std::string known = each.name;
-        const bool same_order = name.size() == 3 && (name[0] == known[0] || known[0] == '|');
-        if (same_order && name.compare(1, 2, known, 1, 2) == 0) {
-            return each.data_type;
+    if (name.size() == 3) {
+        const auto size = static_cast<std::size_t>(name[2] - '0');
+        const DataType data_type = data_type_of_array(name[1], size);
+        if (data_type != TRITONSERVER_TYPE_INVALID && (size == 1 || name[0] == '<')) {
+            return data_type;
         }
     }
     throw nb::type_error(("typestr '" + name + "' of " + interface_name + " has no Triton data type").c_str());
@@ -172,9 +143,9 @@ Tensor import_array(const nb::object& array, std::optional<bool> copy) {
     }
     CUstream const stream = stream_of(interface, version);
     const Location location = locate(byte_size != 0 ? address : 0);
-    return import_device_array({"a GPU array", data_type, std::move(layout), reinterpret_cast<void*>(address),
-                                location.place, stream, location.device},
-                               copy, array);
+    return import_foreign_array({"a GPU array", data_type, std::move(layout), reinterpret_cast<void*>(address),
+                                 location.place, stream, location.device},
+                                copy, array);
 }
 
 }  // namespace
@@ -184,8 +155,8 @@ nb::dict cuda_array_interface(const Tensor& tensor) {
     if (buffer.memory_type() != TRITONSERVER_MEMORY_GPU) {
         throw nb::attribute_error("the tensor is not in GPU memory, so it has no __cuda_array_interface__");
     }
-    const char* const name = type_name(tensor.data_type());
-    if (name == nullptr) {
+    const std::string name = array_type_name(tensor.data_type());
+    if (name.empty()) {
         throw nb::attribute_error(
             (std::string(interface_name) + " has no type for " + data_type_name(tensor.data_type())).c_str());
     }

@@ -1,5 +1,6 @@
 #include "bindings/device.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -57,16 +58,11 @@ MemoryPlace parse(const std::string& text, nb::handle given) {
 }
 
 MemoryType memory_type_of(DeviceType device_type, nb::handle given) {
-    switch (device_type) {
-        case DeviceType::cpu:
-            return TRITONSERVER_MEMORY_CPU;
-        case DeviceType::cuda_host:
-            return TRITONSERVER_MEMORY_CPU_PINNED;
-        case DeviceType::cuda:
-            return TRITONSERVER_MEMORY_GPU;
-        default:
-            wrong_value(repr_of(given) + ", for which Triton has no kind of memory");
+    const std::optional<MemoryType> memory_type = dlpack::memory_type_of(device_type);
+    if (!memory_type) {
+        wrong_value(repr_of(given) + ", for which Triton has no kind of memory");
     }
+    return *memory_type;
 }
 
 MemoryPlace place_of_pair(nb::handle pair) {

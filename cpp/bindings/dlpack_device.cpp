@@ -19,16 +19,11 @@ namespace triton_inprocess {
 namespace {
 
 std::optional<MemoryPlace> find_place(dlpack::Device device) noexcept {
-    switch (device.device_type) {
-        case dlpack::device_cpu:
-            return MemoryPlace{TRITONSERVER_MEMORY_CPU, 0};
-        case dlpack::device_cuda_host:
-            return MemoryPlace{TRITONSERVER_MEMORY_CPU_PINNED, 0};
-        case dlpack::device_cuda:
-            return MemoryPlace{TRITONSERVER_MEMORY_GPU, device.device_id};
-        default:
-            return std::nullopt;
+    const auto memory_type = dlpack::memory_type_of(static_cast<dlpack::DeviceType>(device.device_type));
+    if (!memory_type) {
+        return std::nullopt;
     }
+    return MemoryPlace{*memory_type, *memory_type == TRITONSERVER_MEMORY_GPU ? device.device_id : 0};
 }
 
 }  // namespace

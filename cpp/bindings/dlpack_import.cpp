@@ -6,11 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "bindings/copies.h"
-#include "bindings/device_import.h"
 #include "bindings/dlpack_device.h"
 #include "bindings/errors.h"
-#include "bindings/python_buffer.h"
+#include "bindings/foreign_array.h"
 #include "runtime/error.h"
 #include "tensor/dlpack.h"
 
@@ -149,19 +147,11 @@ Tensor import_dlpack(nb::handle value, std::optional<bool> copy) {
             "a DLPack tensor of shape " + shape_text(layout.shape.data(), layout.shape.size()) + " has no memory");
     }
     char* const data = view.data == nullptr ? nullptr : static_cast<char*>(view.data) + view.byte_offset;
-    if (place.memory_type == TRITONSERVER_MEMORY_GPU) {
-        auto* const stream = reinterpret_cast<CUstream>(std::uintptr_t{consumer_stream});
-        return import_device_array({"a DLPack tensor", data_type, layout, data, place, stream, place.memory_type_id},
-                                   copy, imported.owner);
-    }
-    if (layout.plain() && !copy.value_or(false)) {
-        return Tensor(data_type, layout.shape,
-                      make_ref<PythonBuffer>(data, byte_size, place.memory_type, 0, true, imported.owner));
-    }
-    if (!copy.value_or(true)) {
-        refuse_copy("a DLPack tensor", layout);
-    }
-    return Tensor(data_type, layout.shape, gathered(layout, data));
+    auto* const stream = place.memory_type == TRITONSERVER_MEMORY_GPU
+                             ? reinterpret_cast<CUstream>(std::uintptr_t{consumer_stream})
+                             : nullptr;
+    return import_foreign_array({"a DLPack tensor", data_type, layout, data, place, stream, place.memory_type_id}, copy,
+                                imported.owner);
 }
 
 }  // namespace triton_inprocess

@@ -104,6 +104,10 @@ std::optional<DataType> data_type_argument(const nb::object& value) {
     return nb::cast<TRITONSERVER_DataType>(convert("to_data_type", value));
 }
 
+Tensor of_text(nb::handle array) {
+    return from_any(array, TRITONSERVER_TYPE_BYTES);
+}
+
 Tensor of_array(nb::handle array, std::optional<DataType> data_type, std::optional<bool> copy) {
     const std::optional<ArrayView> view = view_of_array(array);
     if (!view || view->data_type == TRITONSERVER_TYPE_INVALID) {
@@ -242,14 +246,12 @@ void register_tensor(nb::module_& module) {
             "Raises TypeError for what has no Triton type, for a masked array and for values of a kind that "
             "does not convert (1.5 to an integer); ValueError for a value out of range.")
         .def_static(
-            "from_bytes_array", [](nb::handle array) { return from_any(array, TRITONSERVER_TYPE_BYTES); }, "array"_a,
-            nb::sig("def from_bytes_array(array: typing.Any) -> Tensor"),
+            "from_bytes_array", &of_text, "array"_a, nb::sig("def from_bytes_array(array: typing.Any) -> Tensor"),
             "A BYTES tensor of an array or (nested) list of bytes (or str, encoded as UTF-8). numpy's S arrays cannot "
             "hold trailing NULs: lists and object arrays keep them.")
-        .def_static(
-            "from_string_array", [](nb::handle array) { return from_any(array, TRITONSERVER_TYPE_BYTES); }, "array"_a,
-            nb::sig("def from_string_array(array: typing.Any) -> Tensor"),
-            "A BYTES tensor of an array or (nested) list of str (or bytes), encoded as UTF-8.")
+        .def_static("from_string_array", &of_text, "array"_a,
+                    nb::sig("def from_string_array(array: typing.Any) -> Tensor"),
+                    "A BYTES tensor of an array or (nested) list of str (or bytes), encoded as UTF-8.")
         .def_static(
             "from_dlpack", [](nb::handle object) { return convert("from_dlpack", object); }, "object"_a,
             nb::sig("def from_dlpack(object: typing.Any) -> Tensor"),

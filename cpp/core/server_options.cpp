@@ -5,29 +5,19 @@
 #include "runtime/runtime.h"
 
 namespace triton_inprocess {
-namespace {
-
-// The library leaves these two to chance, so a failure to set them must be told. An older library, that lacks the
-// setter, has nothing to set either.
-void set_if_available(const char* setter, TRITONSERVER_Error* error) {
-    if (available(setter)) {
-        check(error);
-    } else {
-        ignore(error);
-    }
-}
-
-}  // namespace
 
 ServerOptions::ServerOptions() {
     Runtime::current();
     TRITONSERVER_ServerOptions* options = nullptr;
     check(api().TRITONSERVER_ServerOptionsNew(&options));
     options_.reset(options);
-    set_if_available("TRITONSERVER_ServerOptionsSetModelLoadRetryCount",
-                     api().TRITONSERVER_ServerOptionsSetModelLoadRetryCount(options, 0));
-    set_if_available("TRITONSERVER_ServerOptionsSetEnablePeerAccess",
-                     api().TRITONSERVER_ServerOptionsSetEnablePeerAccess(options, true));
+    // The library leaves these two to chance. An older one, that lacks the setter, has nothing to set either.
+    if (available("TRITONSERVER_ServerOptionsSetModelLoadRetryCount")) {
+        check(api().TRITONSERVER_ServerOptionsSetModelLoadRetryCount(options, 0));
+    }
+    if (available("TRITONSERVER_ServerOptionsSetEnablePeerAccess")) {
+        check(api().TRITONSERVER_ServerOptionsSetEnablePeerAccess(options, true));
+    }
 }
 
 std::unique_lock<std::mutex> ServerOptions::lock() const {

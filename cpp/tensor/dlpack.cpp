@@ -52,6 +52,19 @@ DataType data_type_of(Type type) noexcept {
     return TRITONSERVER_TYPE_INVALID;
 }
 
+std::optional<MemoryType> memory_type_of(DeviceType device_type) noexcept {
+    switch (device_type) {
+        case DeviceType::cpu:
+            return TRITONSERVER_MEMORY_CPU;
+        case DeviceType::cuda:
+            return TRITONSERVER_MEMORY_GPU;
+        case DeviceType::cuda_host:
+            return TRITONSERVER_MEMORY_CPU_PINNED;
+        default:
+            return std::nullopt;
+    }
+}
+
 std::string type_text(Type type) {
     const char* const name = type.code == code_int       ? "int"
                              : type.code == code_uint    ? "uint"

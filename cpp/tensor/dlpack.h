@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "tensor/buffer.h"
 #include "tensor/data_type.h"
 #include "tensor/layout.h"
 
@@ -97,6 +99,9 @@ Type type_of(DataType data_type);
 
 /// Triton's type; INVALID for what Triton has not.
 DataType data_type_of(Type type) noexcept;
+
+/// The kind of memory that a device has; nothing for one that Triton has no memory of.
+std::optional<MemoryType> memory_type_of(DeviceType device_type) noexcept;
 
 /// "float8 (DLPack code 10)": a type as words, for messages.
 std::string type_text(Type type);

@@ -4,9 +4,9 @@
 
 #include <cstdlib>
 #include <stdexcept>
-#include <type_traits>
 #include <vector>
 
+#include "support/symbols.h"
 #include "tensor/cuda_context.h"
 
 namespace triton_inprocess::testing {
@@ -18,12 +18,7 @@ FakeCuda resolve_cuda() {
     if (library == nullptr) {
         throw std::runtime_error(dlerror());
     }
-    const auto set = [library](auto& pointer, const char* name) {
-        pointer = reinterpret_cast<std::decay_t<decltype(pointer)>>(dlsym(library, name));
-        if (pointer == nullptr) {
-            throw std::runtime_error(std::string("the fake has no ") + name);
-        }
-    };
+    const auto set = [library](auto& pointer, const char* name) { set_to_symbol(library, pointer, name); };
     FakeCuda result = {};
     set(result.set_devices, "fake_cuda_set_devices");
     set(result.set_memory_pools, "fake_cuda_set_memory_pools");

@@ -3,11 +3,10 @@
 #include <dlfcn.h>
 
 #include <chrono>
-#include <stdexcept>
-#include <string>
 #include <thread>
 
 #include "runtime/runtime.h"
+#include "support/symbols.h"
 
 namespace triton_inprocess::testing {
 namespace {
@@ -15,12 +14,7 @@ namespace {
 FakeTriton resolve() {
     load_runtime();
     void* const library = dlopen(TRITON_INPROCESS_TEST_LIBRARY, RTLD_NOW | RTLD_NOLOAD);
-    const auto set = [library](auto& pointer, const char* name) {
-        pointer = reinterpret_cast<std::decay_t<decltype(pointer)>>(dlsym(library, name));
-        if (pointer == nullptr) {
-            throw std::runtime_error(std::string("the fake has no ") + name);
-        }
-    };
+    const auto set = [library](auto& pointer, const char* name) { set_to_symbol(library, pointer, name); };
     FakeTriton result = {};
     set(result.fail, "fake_triton_fail");
     set(result.fail_enqueueing, "fake_triton_fail_enqueueing");

@@ -1,4 +1,4 @@
-// Tensors over memory that other libraries have on a GPU.
+// Tensors over memory that other libraries have, on the host or on a GPU.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -12,8 +12,7 @@
 
 namespace triton_inprocess {
 
-/// Memory at `place`, which is not plain host memory, and what it is for.
-struct DeviceArray {
+struct ForeignArray {
     const char* what;  ///< For messages: "a DLPack tensor".
     DataType data_type;
     Layout layout;
@@ -26,6 +25,6 @@ struct DeviceArray {
 /// A tensor over the memory, which `owner` has; a copy on the same GPU, or in host memory that is not pinned, if `copy`
 /// says so, or if the elements do not lie in C order: then ValueError if `copy` is false. The stream is waited for,
 /// without the GIL: Triton knows of no streams, so what it is given must be complete.
-Tensor import_device_array(const DeviceArray& array, std::optional<bool> copy, const nanobind::object& owner);
+Tensor import_foreign_array(const ForeignArray& array, std::optional<bool> copy, const nanobind::object& owner);
 
 }  // namespace triton_inprocess
