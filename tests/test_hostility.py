@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import itertools
 import pickle
 import subprocess
 import sys
@@ -150,3 +152,39 @@ except ti.TritonError as error:
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
     assert result.returncode == 0, result.stderr
     assert result.stdout.split()[1] == "True", result.stdout + result.stderr
+
+
+def test_a_stop_at_any_line_of_adding_and_removing_a_model(runtime: ti.runtime.Runtime) -> None:
+    """As a signal handler may stop the server on this very thread, between any two lines."""
+    for line in itertools.count():
+        with ti.Server() as server:
+            if not stopped_at(line, server):
+                break
+            with pytest.raises(ti.UnavailableError, match="stopped"):
+                add(server, lambda x: x)
+        assert not server._functions
+    assert line > 20
+
+
+def stopped_at(line: int, server: ti.Server) -> bool:
+    """Add and remove a model, and stop the server before that line of it; false if there are fewer lines."""
+    remaining = line
+    codes = {each.__code__ for each in (ti.Server.add_model, ti.Server._add, ti.Server.remove_model)}
+
+    def trace(frame: Any, event: str, _: object) -> Any:
+        nonlocal remaining
+        if event == "line" and frame.f_code in codes:
+            remaining -= 1
+            if remaining == -1:
+                server.stop()
+        return trace
+
+    previous = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        with contextlib.suppress(ti.UnavailableError):
+            add(server, lambda x: x)
+            server.remove_model("m")
+    finally:
+        sys.settrace(previous)
+    return remaining < 0

@@ -487,8 +487,9 @@ class Server:
         """
         from .function_model import FunctionModel, to_specs
 
+        files = self._files  # before the question whether it runs: a signal handler may stop it in between
         native = self._running()
-        if not self._explicit() or self._files is None:
+        if not self._explicit() or files is None:
             mode = self.options.model_control_mode
             raise UnavailableError(
                 f"add_model needs model_control_mode None or EXPLICIT, not {mode.name if mode is not None else None}"
@@ -507,7 +508,7 @@ class Server:
             if any(entry["name"] == name for entry in model_index(native)):
                 raise AlreadyExistsError(f"there is a model {name!r} already")
             try:
-                self._add(native, model, self._files)
+                self._add(native, model, files)
             except OSError:
                 self._running()  # a signal handler may have stopped the server meanwhile, and removed its files
                 raise
@@ -523,13 +524,14 @@ class Server:
             [(spec.name, spec.data_type, list(spec.shape)) for spec in model.outputs],
             model.max_batch_size > 0,
         )
+        self._functions[model.name] = function  # from here on a stop closes it, from a signal handler too
         try:
             native.load_model(model.name)
         except BaseException:
+            self._functions.pop(model.name, None)
             function.close()
             files.remove_model(model.name)
             raise
-        self._functions[model.name] = function
 
     def remove_model(self, name: str) -> None:
         """Unload a model that `add_model` has added, wait for its requests in flight, and forget its function.
@@ -542,16 +544,23 @@ class Server:
             raise UnavailableError(f"model {name!r} cannot be removed by its own function: it would wait for itself")
         with self._changing:
             if name not in self._functions:
-                raise NotFoundError(f"no Python function was added as a model {name!r}")
+                raise self._no_function(name)
             native.unload_model(name)
-            function = self._functions.pop(name)
+            function = self._functions.pop(name, None)
+            if function is None:
+                raise self._no_function(name)
         try:  # without the lock: the function may be adding a model
             self._wait_for(lambda: _is_unloaded(native, name), _UNLOAD_POLL, None, f"model {name!r} to be unloaded")
         finally:
             function.close()
             with self._changing:
-                if self._files is not None:
-                    self._files.remove_model(name)
+                files = self._files
+                if files is not None:
+                    files.remove_model(name)
+
+    def _no_function(self, name: str) -> NotFoundError:
+        self._running()  # a signal handler may have stopped it, and so forgotten them all, since we asked
+        return NotFoundError(f"no Python function was added as a model {name!r}")
 
 
 def _text(argument: str, value: object) -> str:
