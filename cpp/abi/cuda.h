@@ -45,6 +45,7 @@ enum CUdevice_attribute {
 enum CUpointer_attribute {
     CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
+    CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE = 10,
 };
 
 enum CUmemorytype : unsigned {

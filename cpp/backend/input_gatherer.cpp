@@ -7,22 +7,11 @@
 #include "core/request_block.h"
 #include "runtime/error.h"
 #include "runtime/function_table.h"
+#include "tensor/buffer_slice.h"
 #include "tensor/host_buffer_pool.h"
 
 namespace triton_inprocess {
 namespace {
-
-/// Memory within a larger buffer, which it keeps alive.
-class BufferSlice final : public Buffer {
-  public:
-    BufferSlice(void* data, std::size_t byte_size, Ref<Buffer> whole)
-        : Buffer(data, byte_size, whole->memory_type(), whole->memory_type_id(), true), whole_(std::move(whole)) {}
-
-    const Buffer& root() const noexcept override { return whole_->root(); }
-
-  private:
-    Ref<Buffer> whole_;
-};
 
 Ref<Buffer> share(TRITONBACKEND_Request* request, const RequestInput::Piece& piece) {
     // The backend's request is the server's C request.
@@ -37,7 +26,7 @@ Ref<Buffer> share(TRITONBACKEND_Request* request, const RequestInput::Piece& pie
     if (whole->data() == piece.data && whole->byte_size() == piece.byte_size) {
         return whole;
     }
-    return make_ref<BufferSlice>(const_cast<void*>(piece.data), piece.byte_size, std::move(whole));
+    return make_ref<BufferSlice>(const_cast<void*>(piece.data), piece.byte_size, std::move(whole), true);
 }
 
 Ref<Buffer> copy_pieces(const std::vector<RequestInput>& inputs, std::size_t byte_size) {

@@ -1,4 +1,4 @@
-// Handles on tensors in shared memory, for Python.
+// Handles on shared tensors, for Python.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,8 +8,8 @@
 
 namespace triton_inprocess {
 
-/// Tensor.share.
-SharedTensor share_tensor(const Tensor& tensor, const BoundSharedMemoryPool& pool);
+/// Tensor.share; without a pool for a tensor in GPU memory.
+SharedTensor share_tensor(const Tensor& tensor, const BoundSharedMemoryPool* pool);
 
 /// The data type that a user's argument means; see triton_inprocess._convert.to_data_type.
 DataType shared_data_type(nanobind::handle value);

@@ -259,12 +259,16 @@ void register_tensor(nb::module_& module) {
             "does not lie in C order is copied.\n\n"
             "Raises TypeError for a type that Triton has not, ValueError for a capsule that was consumed before, "
             "UnsupportedError for memory of any device but the host and CUDA's.")
-        .def("share", &share_tensor, "pool"_a, nb::sig("def share(self, pool: SharedMemoryPool) -> SharedTensor"),
-             "Put the tensor into a shared memory pool, by a copy unless it lies there already. Returns the handle by "
-             "which other processes open it.\n\n"
-             "Raises UnavailableError when the pool has no room or is closed, UnsupportedError when the tensor is not "
-             "in "
-             "host memory.")
+        .def("share", &share_tensor, "pool"_a.none() = nb::none(),
+             nb::sig("def share(self, pool: SharedMemoryPool | None = None) -> SharedTensor"),
+             "The handle by which other processes open the tensor; it holds the memory.\n\n"
+             "A tensor in host memory is put into the pool, by a copy unless it lies there already. A tensor in GPU "
+             "memory takes no pool: it is shared by CUDA's IPC, where it lies, once the GPU's default stream has done "
+             "what it was given. What the driver exports no handle of (memory from a stream-ordered pool, as "
+             "`to_device` makes it, virtual memory, another process's) is copied once, on the same GPU; `open()` of "
+             "the result is that copy.\n\n"
+             "Raises TypeError when a tensor in host memory gets no pool, InvalidArgumentError when one in GPU memory "
+             "gets one, UnavailableError when the pool or the GPU has no room or the pool is closed.")
         .def("__repr__", [](const Tensor& self) {
             return "Tensor(data_type=" + std::string(data_type_name(self.data_type())) +
                    ", shape=" + shape_text(self.shape().data(), self.shape().size()) + ")";

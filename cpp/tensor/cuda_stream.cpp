@@ -65,6 +65,10 @@ void wait_for_stream(CudaDevice& device, CUstream stream) {
     device.driver().check(device.functions().cuStreamSynchronize(stream), "waiting for a stream of " + device.name());
 }
 
+void wait_for_default_stream(CudaDevice& device) {
+    wait_for_stream(device, default_stream());
+}
+
 void wait_for_default_stream(CudaDevice& device, CUstream consumer) {
     if (consumer == default_stream()) {
         return;  // it is the same

@@ -37,6 +37,9 @@ class CudaStream {
 /// Blocks until everything that `stream`, anybody's of that GPU, was given is done.
 void wait_for_stream(CudaDevice& device, CUstream stream);
 
+/// Blocks until everything that the GPU's default stream was given is done.
+void wait_for_default_stream(CudaDevice& device);
+
 /// Has what `consumer` (a stream of `device`) does from now on wait for what is in the GPU's default stream by now. The
 /// calling thread does not wait.
 void wait_for_default_stream(CudaDevice& device, CUstream consumer);

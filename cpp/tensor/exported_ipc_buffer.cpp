@@ -6,9 +6,34 @@
 #include "runtime/error.h"
 #include "tensor/cuda_context.h"
 #include "tensor/device_buffer.h"
+#include "tensor/imported_ipc_buffer.h"
 #include "tensor/transfer.h"
 
 namespace triton_inprocess {
+namespace {
+
+bool is_pooled(const Buffer& buffer) noexcept {
+    const auto* const owned = dynamic_cast<const DeviceBuffer*>(&buffer.root());
+    return owned != nullptr && owned->pooled();
+}
+
+CUdeviceptr address_of(const Buffer& buffer) noexcept {
+    return reinterpret_cast<CUdeviceptr>(buffer.data());
+}
+
+}  // namespace
+
+bool ExportedIpcBuffer::can_export(const Buffer& buffer) {
+    if (is_pooled(buffer) || dynamic_cast<const ImportedIpcBuffer*>(&buffer.root()) != nullptr) {
+        return false;
+    }
+    const CudaDriver& driver = CudaDriver::instance();
+    int capable = 0;
+    driver.check(driver.functions().cuPointerGetAttribute(&capable, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+                                                          address_of(buffer)),
+                 "asking whether other processes can open the memory");
+    return capable != 0;
+}
 
 ExportedIpcBuffer::ExportedIpcBuffer(Ref<Buffer> buffer) : buffer_(std::move(buffer)) {
     if (buffer_->memory_type() != TRITONSERVER_MEMORY_GPU) {
@@ -19,14 +44,13 @@ ExportedIpcBuffer::ExportedIpcBuffer(Ref<Buffer> buffer) : buffer_(std::move(buf
     if (buffer_->byte_size() == 0) {
         throw Error(TRITONSERVER_ERROR_INVALID_ARG, "buffer must not be empty to be opened by another process");
     }
-    const auto* const owned = dynamic_cast<const DeviceBuffer*>(&buffer_->root());
-    if (owned != nullptr && owned->pooled()) {
+    if (is_pooled(*buffer_)) {
         throw Error(TRITONSERVER_ERROR_INVALID_ARG,
                     "buffer is from the GPU's memory pool, which no other process can open: allocate a shareable one");
     }
     const CudaDevice& device = CudaDevice::get(buffer_->memory_type_id());
     const CudaContext context(device);
-    const auto address = reinterpret_cast<CUdeviceptr>(buffer_->data());
+    const CUdeviceptr address = address_of(*buffer_);
     CUdeviceptr base = 0;
     std::size_t byte_size = 0;
     device.driver().check(device.functions().cuMemGetAddressRange(&base, &byte_size, address),

@@ -8,6 +8,10 @@ namespace triton_inprocess {
 
 class ExportedIpcBuffer {
   public:
+    /// Whether the driver exports the memory: not what is from a pool, another process's or mapped by addresses of its
+    /// own. Throws INVALID_ARG for memory that is no GPU's.
+    static bool can_export(const Buffer& buffer);
+
     /// The memory must be an allocation of cuMemAlloc, or a part of one: of a DeviceBuffer, a shareable one. Throws
     /// INVALID_ARG for other memory.
     explicit ExportedIpcBuffer(Ref<Buffer> buffer);

@@ -9,8 +9,8 @@
 
 namespace triton_inprocess {
 
-ImportedIpcBuffer::ImportedIpcBuffer(const IpcMemoryHandle& handle)
-    : Buffer(nullptr, handle.byte_size, TRITONSERVER_MEMORY_GPU, handle.device, false),
+ImportedIpcBuffer::ImportedIpcBuffer(const IpcMemoryHandle& handle, bool read_only)
+    : Buffer(nullptr, handle.byte_size, TRITONSERVER_MEMORY_GPU, handle.device, read_only),
       device_(&CudaDevice::get(handle.device)) {
     const CudaContext context(*device_);
     const CudaFunctions& functions = device_->functions();

@@ -11,7 +11,7 @@ class ImportedIpcBuffer final : public Buffer {
   public:
     /// Opens the memory. The exporting process must keep it for as long as this object lives; it cannot be this one.
     /// Throws INVALID_ARG for what is no such handle, or reaches beyond the allocation.
-    explicit ImportedIpcBuffer(const IpcMemoryHandle& handle);
+    explicit ImportedIpcBuffer(const IpcMemoryHandle& handle, bool read_only = false);
     ~ImportedIpcBuffer() override;
 
   private:

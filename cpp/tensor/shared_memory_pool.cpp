@@ -1,6 +1,5 @@
 #include "tensor/shared_memory_pool.h"
 
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include <utility>
 
 #include "tensor/byte_lock.h"
+#include "tensor/random_number.h"
 #include "tensor/shared_memory_registry.h"
 #include "tensor/system_error.h"
 
@@ -48,14 +48,6 @@ struct HeaderValues {
     std::uint64_t heap_size;
 };
 static_assert(sizeof(HeaderValues) == offsetof(SegmentHeader, next_id));
-
-std::uint64_t random_number() {
-    std::uint64_t number = 0;
-    if (getrandom(&number, sizeof(number), 0) != static_cast<ssize_t>(sizeof(number))) {
-        throw system_error(errno, "cannot get a random number");
-    }
-    return number;
-}
 
 std::string own_name() {
     constexpr const char* digits = "0123456789abcdef";

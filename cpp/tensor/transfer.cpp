@@ -19,10 +19,10 @@ Ref<Buffer> allocate_on_host(const MemoryPlace& place, std::size_t byte_size) {
     return HostBufferPool::instance().allocate(byte_size);
 }
 
-Ref<Buffer> copy_to_gpu(const Buffer& source, std::int64_t id) {
+Ref<Buffer> copy_to_gpu(const Buffer& source, std::int64_t id, DeviceBuffer::Use use) {
     Ref<Buffer> target;  // outlives the stream, which waits for the copy if something fails
     CudaStream stream(CudaDevice::get(id));
-    target = make_ref<DeviceBuffer>(stream, source.byte_size(), DeviceBuffer::Use::local);
+    target = make_ref<DeviceBuffer>(stream, source.byte_size(), use);
     if (source.byte_size() != 0) {
         const bool from_other = source.memory_type() == TRITONSERVER_MEMORY_GPU && source.memory_type_id() != id;
         if (from_other) {
@@ -67,9 +67,13 @@ Ref<Buffer> transfer(const Ref<Buffer>& source, const MemoryPlace& place) {
     return is_at(*source, place) ? source : copy_to(*source, place);
 }
 
+Ref<Buffer> copy_to_shareable(const Buffer& source) {
+    return copy_to_gpu(source, source.memory_type_id(), DeviceBuffer::Use::shareable);
+}
+
 Ref<Buffer> copy_to(const Buffer& source, const MemoryPlace& place) {
     if (place.memory_type == TRITONSERVER_MEMORY_GPU) {
-        return copy_to_gpu(source, place.memory_type_id);
+        return copy_to_gpu(source, place.memory_type_id, DeviceBuffer::Use::local);
     }
     Ref<Buffer> target = allocate_on_host(place, source.byte_size());
     if (source.byte_size() == 0) {

@@ -29,6 +29,9 @@ std::string place_text(const MemoryPlace& place);
 /// so call it without the GIL. Throws what CudaDevice::get and the buffers' constructors throw.
 Ref<Buffer> transfer(const Ref<Buffer>& source, const MemoryPlace& place);
 
+/// A copy of a GPU's memory on the same GPU, which other processes can open. Blocks as `transfer` does.
+Ref<Buffer> copy_to_shareable(const Buffer& source);
+
 /// A copy of the memory, of its own: also where the buffer is there already.
 Ref<Buffer> copy_to(const Buffer& source, const MemoryPlace& place);
 

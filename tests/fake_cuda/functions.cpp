@@ -394,6 +394,8 @@ CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdev
     if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE) {
         *static_cast<unsigned*>(value) =
             found->kind == Allocation::Kind::pinned ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    } else if (attribute == CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE) {
+        *static_cast<int*>(value) = found->kind == Allocation::Kind::device && !found->pooled ? 1 : 0;
     } else {
         *static_cast<int*>(value) = found->device;
     }

@@ -372,9 +372,12 @@ TEST(SharedMemoryPoolTest, TensorsAreSharedAndOpened) {
         EXPECT_TRUE(opened.buffer()->read_only());
         // What lies in the pool is not copied.
         EXPECT_EQ(SharedTensor::share(opened, *pool).offset(), shared.offset());
-        const SharedTensor received(shared.key(), shared.offset(), 16, TRITONSERVER_TYPE_FP32, {4}, shared.block());
+        const auto& region = std::get<SharedMemoryRegion>(shared.location());
+        const SharedTensor received(SharedMemoryRegion(region.key(), region.offset(), 16, region.block()),
+                                    TRITONSERVER_TYPE_FP32, {4});
         EXPECT_EQ(received.open(true).buffer()->data(), opened.buffer()->data());
-        const SharedTensor plain(shared.key(), shared.offset(), 16, TRITONSERVER_TYPE_FP32, {4}, {});
+        const SharedTensor plain(SharedMemoryRegion(region.key(), region.offset(), 16, {}), TRITONSERVER_TYPE_FP32,
+                                 {4});
         EXPECT_TRUE(holds(*plain.open(false).buffer(), 3));
     }
     EXPECT_EQ(pool->free_byte_size(), pool->byte_size());
