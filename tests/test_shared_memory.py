@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import ctypes
 import fcntl
@@ -28,6 +27,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from conftest import add_echo, answer, run_python
+from helpers_peer import Peer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -52,56 +52,6 @@ def path_of(pool: ti.SharedMemoryPool) -> Path:
 def lock(descriptor: int, byte: int, kind: int = fcntl.F_WRLCK) -> None:
     request = struct.pack("hhqqi", kind, os.SEEK_SET, byte, 1, 0)
     fcntl.fcntl(descriptor, fcntl.F_OFD_SETLKW, request)
-
-
-class Peer:
-    """Another interpreter, which runs what it is told."""
-
-    PROGRAM = """
-import base64, gc, os, pickle, signal, sys
-import numpy as np
-import triton_inprocess as ti
-for line in sys.stdin:
-    code, values = pickle.loads(base64.b64decode(line))
-    globals().update(values)
-    result = None
-    try:
-        exec(code)
-    except ti.TritonError as error:
-        result = f"{type(error).__name__}: {error}"
-    print(base64.b64encode(pickle.dumps(result)).decode(), flush=True)
-"""
-
-    def __init__(self) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-W", "error", "-c", self.PROGRAM],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def begin(self, code: str, **values: Any) -> None:
-        assert self.process.stdin is not None
-        print(base64.b64encode(pickle.dumps((code, values))).decode(), file=self.process.stdin, flush=True)
-
-    def run(self, code: str, **values: Any) -> Any:
-        """What the code has put into `result`; the text of an error of ours."""
-        self.begin(code, **values)
-        return self.finish()
-
-    def finish(self) -> Any:
-        """The result of what was begun."""
-        assert self.process.stdout is not None
-        return pickle.loads(base64.b64decode(self.process.stdout.readline()))
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait()
-
-    def end(self) -> None:
-        """Let it end by itself."""
-        with contextlib.suppress(BrokenPipeError):
-            self.process.communicate(timeout=30)
 
 
 @pytest.fixture
@@ -542,9 +492,9 @@ def test_one_process_may_open_a_tensor_many_times(pool: ti.SharedMemoryPool) -> 
     assert pool.free_byte_size == pool.byte_size
 
 
-def test_gpu_memory_is_refused(pool: ti.SharedMemoryPool) -> None:
+def test_gpu_memory_is_not_for_pools(pool: ti.SharedMemoryPool) -> None:
     buffer = ti.MemoryBuffer(4096, ti.MemoryType.GPU, 0, 16, None)
-    with pytest.raises(ti.UnsupportedError, match="GPU memory"):
+    with pytest.raises(ti.InvalidArgumentError, match=r"pool must be None for a tensor in GPU memory.*to_host\(\)"):
         ti.Tensor(ti.DataType.FP32, (4,), buffer).share(pool)
 
 
@@ -562,9 +512,11 @@ def test_wrong_arguments_of_tensors_are_refused(pool: ti.SharedMemoryPool) -> No
         pool.empty("FP33", (1,))
     with pytest.raises(ti.InvalidArgumentError, match="negative"):
         pool.empty("FP32", (-1,))
-    for other in (None, "pool"):
-        with pytest.raises(TypeError):
-            filled(pool).share(other)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        filled(pool).share("pool")  # type: ignore[arg-type]
+    for arguments in ((), (None,)):
+        with pytest.raises(TypeError, match="pool must be a SharedMemoryPool for a tensor in host memory, not None"):
+            filled(pool).share(*arguments)
 
 
 def test_a_shared_tensor_goes_through_a_model(server: ti.Server, pool: ti.SharedMemoryPool) -> None:
@@ -586,10 +538,12 @@ def test_a_shared_tensor_goes_through_a_model(server: ti.Server, pool: ti.Shared
 
 
 def forged(handle: ti.SharedTensor, **changes: Any) -> ti.SharedTensor:
-    names = ["key", "offset", "byte_size", "data_type", "shape", "segment", "id"]
-    state = dict(zip(names, handle.__getstate__(), strict=True)) | changes
+    names = ["key", "offset", "byte_size", "segment", "id"]
+    location, data_type, shape = handle.__getstate__()
+    where = dict(zip(names, location, strict=True)) | {"data_type": data_type, "shape": shape} | changes
+    rest = [where.pop("data_type"), where.pop("shape")]
     result = ti.SharedTensor.__new__(ti.SharedTensor)
-    result.__setstate__(tuple(state.values()))  # type: ignore[arg-type]
+    result.__setstate__((tuple(where.values()), *rest))  # type: ignore[arg-type]
     return result
 
 
@@ -659,6 +613,9 @@ def test_a_handle_tells_what_it_is(pool: ti.SharedMemoryPool) -> None:
     handle = filled(pool).share(pool)
     assert (handle.key, handle.byte_size, handle.data_type, handle.shape) == (pool.key, 16, ti.DataType.FP32, (4,))
     assert handle.offset == HEAP + HEADER
+    assert (handle.memory_type, handle.memory_type_id) == (ti.MemoryType.CPU, 0)
+    with pytest.raises(ti.UnsupportedError, match="by its key"):
+        _ = handle.ipc_handle
     expected = f"SharedTensor(key='{pool.key}', offset={HEAP + HEADER}, byte_size=16, data_type=FP32, shape=[4])"
     assert repr(handle) == repr(pickle.loads(pickle.dumps(handle))) == expected
 

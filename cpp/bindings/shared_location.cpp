@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <string>
+#include <variant>
 
 #include "bindings/arguments.h"
 #include "runtime/error.h"
@@ -77,8 +79,15 @@ SharedTensor::Location location_of_values(nb::handle values) {
         wrong_type("location", "a tuple", values);
     }
     const auto tuple = nb::borrow<nb::tuple>(values);
-    if (tuple.size() != 0 && PyBytes_Check(nb::handle(tuple[0]).ptr()) != 0) {
+    if (tuple.size() == 0) {
+        throw Error(TRITONSERVER_ERROR_INVALID_ARG, "the location of a SharedTensor must not be empty");
+    }
+    const nb::object first = tuple[0];
+    if (PyBytes_Check(first.ptr()) != 0) {
         return ipc_region_of(tuple);
+    }
+    if (PyUnicode_Check(first.ptr()) == 0) {
+        wrong_type("location[0]", "a str (the key of shared memory) or bytes (an IPC handle)", first);
     }
     return region_of(tuple);
 }

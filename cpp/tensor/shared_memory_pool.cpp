@@ -5,7 +5,6 @@
 
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <cstddef>
 #include <filesystem>
 #include <new>
@@ -13,10 +12,10 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/error.h"
 #include "tensor/byte_lock.h"
 #include "tensor/random_number.h"
 #include "tensor/shared_memory_registry.h"
-#include "tensor/system_error.h"
 
 namespace triton_inprocess {
 namespace {

@@ -4,15 +4,21 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "support/fake_cuda.h"
 #include "support/fake_triton.h"
 #include "tensor/device_buffer.h"
 #include "tensor/exported_ipc_buffer.h"
 #include "tensor/imported_ipc_buffer.h"
+#include "tensor/ipc_memory_region.h"
 #include "tensor/transfer.h"
 
 namespace triton_inprocess::testing {
@@ -141,6 +147,73 @@ TEST_F(IpcBufferTest, AProcessDoesNotOpenItsOwn) {
     const ExportedIpcBuffer exported(DeviceBuffer::allocate(1, 8, DeviceBuffer::Use::shareable));
     EXPECT_NE(error_of([&] { ImportedIpcBuffer{exported.handle()}; }).message().find("opening another process's"),
               std::string::npos);
+}
+
+TEST_F(IpcBufferTest, WhatTheDriverDoesNotExportIsKnown) {
+    EXPECT_FALSE(ExportedIpcBuffer::can_export(*DeviceBuffer::allocate(0, 8)));
+    const Ref<DeviceBuffer> whole = DeviceBuffer::allocate(1, 8, DeviceBuffer::Use::shareable);
+    EXPECT_TRUE(ExportedIpcBuffer::can_export(*whole));
+    EXPECT_TRUE(ExportedIpcBuffer::can_export(*make_ref<Part>(whole, 2, 4)));
+    fake_cuda().fail("cuPointerGetAttribute", 1, 1, CUDA_ERROR_UNKNOWN);
+    EXPECT_EQ(error_of([&] { ExportedIpcBuffer::can_export(*whole); }).code(), TRITONSERVER_ERROR_INTERNAL);
+}
+
+TEST_F(IpcBufferTest, AProcessFindsItsOwnRegions) {
+    const Ref<DeviceBuffer> whole = DeviceBuffer::allocate(1, 8, DeviceBuffer::Use::shareable);
+    auto held = std::make_unique<IpcMemoryRegion>(IpcMemoryRegion::share(make_ref<Part>(whole, 2, 4)));
+    const IpcMemoryRegion received(held->handle(), false, held->id());
+    const Ref<Buffer> opened = received.open(true);
+    EXPECT_EQ(opened->data(), static_cast<char*>(whole->data()) + 2);
+    EXPECT_EQ(opened->byte_size(), 4U);
+    EXPECT_FALSE(opened->read_only());
+    EXPECT_TRUE(received.open(false)->read_only());
+    EXPECT_EQ(&opened->root(), whole.get());
+    for (const auto& [offset, byte_size] : {std::pair{1U, 4U}, {3U, 4U}, {2U, 5U}, {7U, 0U}}) {
+        IpcMemoryHandle beyond = held->handle();
+        beyond.offset = offset;
+        beyond.byte_size = byte_size;
+        const IpcMemoryRegion wrong(beyond, false, held->id());
+        if (byte_size == 0) {
+            EXPECT_EQ(wrong.open(false)->byte_size(), 0U);
+        } else {
+            EXPECT_EQ(error_of([&] { wrong.open(false); }).code(), TRITONSERVER_ERROR_INVALID_ARG);
+        }
+    }
+    const IpcMemoryRegion lent(held->handle(), true, held->id());
+    EXPECT_EQ(error_of([&] { lent.open(true); }).code(), TRITONSERVER_ERROR_INVALID_ARG);
+    held = nullptr;
+    EXPECT_EQ(error_of([&] { received.open(false); }).code(), TRITONSERVER_ERROR_NOT_FOUND);
+}
+
+TEST_F(IpcBufferTest, PooledMemoryIsSharedAsACopy) {
+    const Ref<Buffer> pooled = DeviceBuffer::allocate(1, 4);
+    ASSERT_TRUE(fake_cuda().write(address_of(*pooled), "abcd", 4));
+    const IpcMemoryRegion region = IpcMemoryRegion::share(pooled);
+    const Ref<Buffer> opened = region.open(false);
+    EXPECT_NE(opened->data(), pooled->data());
+    EXPECT_EQ(opened->memory_type_id(), 1);
+    std::array<char, 4> found = {};
+    ASSERT_TRUE(fake_cuda().read(address_of(*opened), found.data(), found.size()));
+    EXPECT_EQ(std::string(found.data(), found.size()), "abcd");
+}
+
+TEST_F(IpcBufferTest, ThreadsShareAndOpen) {
+    std::vector<std::thread> threads;
+    std::atomic<int> wrong{0};
+    const Ref<Buffer> common = DeviceBuffer::allocate(0, 8, DeviceBuffer::Use::shareable);
+    for (int i = 0; i < 4; ++i) {
+        threads.emplace_back([&] {
+            for (int round = 0; round < 50; ++round) {
+                const IpcMemoryRegion region = IpcMemoryRegion::share(common);
+                const IpcMemoryRegion received(region.handle(), false, region.id());
+                wrong += received.open(false)->data() == common->data() ? 0 : 1;
+            }
+        });
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    EXPECT_EQ(wrong, 0);
 }
 
 }  // namespace
