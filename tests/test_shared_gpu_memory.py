@@ -338,7 +338,7 @@ def test_a_handle_tells_what_it_is(owner: GpuPeer) -> None:
         ("ipc_handle=bytes(65)", "ipc_handle must have 64 bytes, not 65"),
         (
             "ipc_handle=bytearray(64)",
-            "must be a str (the key of shared memory) or bytes (an IPC handle), not bytearray",
+            "str (the key of shared memory) or bytes (an IPC handle), not bytearray",
         ),
         ("ipc_handle=None", "an IPC handle), not NoneType"),
         ("ipc_handle='/a'", "in host memory has 5 values, not 7"),
