@@ -129,7 +129,7 @@ void register_shared_tensor(nb::module_& module) {
             "    UnavailableError: 256 processes have the pool open, or this one may not open it. CUDA was used by the "
             "process that this one was forked from.\n"
             "    UnsupportedError: GPU memory, and there is no GPU.")
-        .def_prop_ro("memory_type", &memory_type_of, "CPU for host memory, pinned or not before it was shared; GPU.")
+        .def_prop_ro("memory_type", &memory_type_of, "MemoryType.GPU, or MemoryType.CPU for any kind of host memory.")
         .def_prop_ro("memory_type_id", &memory_type_id_of, "The number of the GPU; 0 for host memory.")
         .def_prop_ro("key", &key_of,
                      "The name of the shared memory, with a slash in front of it. Raises UnsupportedError for GPU "

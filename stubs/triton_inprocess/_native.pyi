@@ -476,11 +476,13 @@ class Tensor:
         Raises TypeError for a type that Triton has not, ValueError for a capsule that was consumed before, UnsupportedError for memory of any device but the host and CUDA's.
         """
 
-    def share(self, pool: SharedMemoryPool) -> SharedTensor:
+    def share(self, pool: SharedMemoryPool | None = None) -> SharedTensor:
         """
-        Put the tensor into a shared memory pool, by a copy unless it lies there already. Returns the handle by which other processes open it.
+        The handle by which other processes open the tensor; it holds the memory.
 
-        Raises UnavailableError when the pool has no room or is closed, UnsupportedError when the tensor is not in host memory.
+        A tensor in host memory is put into the pool, by a copy unless it lies there already. A tensor in GPU memory takes no pool: it is shared by CUDA's IPC, where it lies, once the GPU's default stream has done what it was given. What the driver exports no handle of (memory from a stream-ordered pool, as `to_device` makes it, virtual memory, another process's) is copied once, on the same GPU; `open()` of the result is that copy.
+
+        Raises TypeError when a tensor in host memory gets no pool, InvalidArgumentError when one in GPU memory gets one, UnavailableError when the pool or the GPU has no room or the pool is closed.
         """
 
     def __repr__(self) -> str: ...
@@ -624,11 +626,15 @@ class SharedMemoryPool:
 
 class SharedTensor:
     """
-    Where in shared memory a tensor lies: a few hundred bytes to send to another process, which opens it without a copy.
+    Where a tensor lies that several processes share: a few hundred bytes to send to another process, which opens it without a copy.
 
-    `Tensor.share` returns one that holds the tensor's memory. What pickle makes of it holds nothing: keep the first one until the receiver has opened its own, or the memory may be free by then and opening raises NotFoundError. It never opens as another tensor.
+    `Tensor.share` returns one that holds the tensor's memory. What pickle makes of it holds nothing.
 
-    One made from its arguments describes memory that somebody else takes care of, such as what tritonclient's create_shared_memory_region makes.
+    In host memory, keep the first one until the receiver has opened its own, or the memory may be free by then and opening raises NotFoundError. It never opens as another tensor.
+
+    In GPU memory, keep the first one, and its process, for as long as any other process has the tensor: the driver frees the memory under those that have it open. Both processes must see the GPU under the same number (CUDA_VISIBLE_DEVICES).
+
+    One made from its arguments describes host memory that somebody else takes care of, such as what tritonclient's create_shared_memory_region makes.
     """
 
     def __init__(self, key: str, offset: int, byte_size: int, data_type: Any, shape: Sequence[int]) -> None:
@@ -648,25 +654,44 @@ class SharedTensor:
 
     def open(self, writable: bool = False) -> Tensor:
         """
-        A tensor over the memory itself, which it keeps.
+        A tensor over the memory itself: host memory is kept by it, that of a GPU is kept by whoever shared it.
 
         Args:
             writable: Whether arrays over it may be written to. Everybody who has opened the tensor sees what is written; taking turns is up to the users.
 
         Raises:
             NotFoundError: The memory is no more, or the tensor in it: everybody let go of it.
-            InvalidArgumentError: Offset and size are not within the memory.
+            InvalidArgumentError: Offset and size are not within the memory, the GPU knows of no such memory (any more), or it may only be read, as it was shared from an array of somebody else's.
             InternalError: The pool is damaged.
-            UnavailableError: 256 processes have the pool open, or this one may not open it.
+            UnavailableError: 256 processes have the pool open, or this one may not open it. CUDA was used by the process that this one was forked from.
+            UnsupportedError: GPU memory, and there is no GPU.
         """
 
     @property
+    def memory_type(self) -> MemoryType:
+        """MemoryType.GPU, or MemoryType.CPU for any kind of host memory."""
+
+    @property
+    def memory_type_id(self) -> int:
+        """The number of the GPU; 0 for host memory."""
+
+    @property
     def key(self) -> str:
-        """The name of the shared memory, with a slash in front of it."""
+        """
+        The name of the shared memory, with a slash in front of it. Raises UnsupportedError for GPU memory, which has an `ipc_handle`.
+        """
+
+    @property
+    def ipc_handle(self) -> bytes:
+        """
+        The 64 bytes of CUDA's handle (CUipcMemHandle) of the allocation that the tensor lies in, all 0 when the tensor has no bytes. Raises UnsupportedError for host memory, which has a `key`.
+        """
 
     @property
     def offset(self) -> int:
-        """Of the first byte, from the start of the shared memory."""
+        """
+        Of the first byte, from the start of the shared memory or of the GPU's allocation.
+        """
 
     @property
     def byte_size(self) -> int:
@@ -680,9 +705,9 @@ class SharedTensor:
     def shape(self) -> tuple[int, ...]:
         """Size of each dimension."""
 
-    def __getstate__(self) -> tuple[str, int, int, int, tuple[int, ...], int, int]: ...
+    def __getstate__(self) -> tuple[tuple[str, int, int, int, int] | tuple[bytes, int, int, int, bool, int, int], int, tuple[int, ...]]: ...
 
-    def __setstate__(self, state: tuple[str, int, int, int, tuple[int, ...], int, int]) -> None: ...
+    def __setstate__(self, state: tuple[tuple[str, int, int, int, int] | tuple[bytes, int, int, int, bool, int, int], int, tuple[int, ...]]) -> None: ...
 
     def __repr__(self) -> str: ...
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import StartServer, add_echo, answer
+from helpers_peer import Peer
 
 import triton_inprocess as ti
 from triton_inprocess import DLDeviceType, MemoryType, Tensor
@@ -174,6 +175,37 @@ def test_memory_lent_to_torch_is_freed_after_its_work(torch: Any) -> None:
         gc.collect()
     side.synchronize()
     assert [float(total) for total in results] == [value * LARGE for value in range(20)]
+
+
+# Other processes.
+
+
+@pytest.mark.parametrize("device", ["gpu:0", LAST])
+def test_another_process_opens_a_tensor(device: str) -> None:
+    handle = Tensor.from_any(X).to_device(device).share()
+    here = handle.open()
+    peer = Peer()
+    try:
+        read = "there = handle.open(); array = there.to_host().numpy(); result = (array.sum(dtype='f8'), array[-1])"
+        assert peer.run(read, handle=handle) == (X.sum(dtype="f8"), X[-1])
+        assert peer.run("again = handle.open(); result = again.data_ptr == there.data_ptr; del again")
+        on = peer.run("copy = there.share(); del there, handle; gc.collect(); result = copy")
+        assert np.array_equal(on.open().to_host().numpy(), X)
+    finally:
+        peer.end()
+    assert here.data_ptr == handle.open().data_ptr
+    assert np.array_equal(here.to_host().numpy(), X)
+
+
+def test_torchs_tensors_are_opened_by_another_process(torch: Any) -> None:
+    given = torch.arange(1000, device="cuda", dtype=torch.float32)[500:]
+    handle = Tensor.from_any(given).share()
+    peer = Peer()
+    try:
+        values = peer.run("result = handle.open().to_host().tolist()", handle=handle)
+    finally:
+        peer.end()
+    assert values == list(range(500, 1000))
 
 
 # CuPy.
