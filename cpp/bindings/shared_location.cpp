@@ -79,7 +79,7 @@ SharedTensor::Location location_of_values(nb::handle values) {
         wrong_type("location", "a tuple", values);
     }
     const auto tuple = nb::borrow<nb::tuple>(values);
-    if (tuple.size() == 0) {
+    if (tuple.empty()) {
         throw Error(TRITONSERVER_ERROR_INVALID_ARG, "the location of a SharedTensor must not be empty");
     }
     const nb::object first = tuple[0];
