@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import array as python_array
+import collections
 import ctypes
 import re
 import threading
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import ml_dtypes
@@ -86,6 +88,10 @@ WITH_COPY: dict[str, tuple[Any, Data, Any]] = {
     "broadcast": (np.broadcast_to(np.float32(7), (2,)), Data.FP32, [7, 7]),
     "other byte order": (X[0].astype(">f4"), Data.FP32, [0, 1, 2]),
     "empty list": ([], Data.FP64, []),
+    "range": (range(3), Data.INT64, [0, 1, 2]),
+    "deque": (collections.deque([1.5]), Data.FP64, [1.5]),
+    "UserList": (collections.UserList(["a"]), Data.BYTES, [b"a"]),
+    "deque of lists": (collections.deque([["a", "b\0"]]), Data.BYTES, [[b"a", b"b\0"]]),
 }
 
 
@@ -166,7 +172,19 @@ def test_tensors_are_converted_as_arrays_are() -> None:
         ([1], Data.BYTES, TypeError, "element 0 of a BYTES tensor must be str or bytes, not int"),
         (X, Data.BYTES, TypeError, "float32 values cannot become BYTES"),
         ([1 + 2j], None, TypeError, "complex128"),
-        ([2**64], None, TypeError, "element|object"),
+        ([2**64], None, TypeError, "element 0 .*int.*64 bits"),
+        (2**64, None, TypeError, "int.*64 bits"),
+        (np.array([1, 2], object), None, TypeError, "element 0 .*int.*astype"),
+        ([None], None, TypeError, "element 0 is of type NoneType"),
+        ([Decimal(1)], None, TypeError, "element 0 is of type Decimal"),
+        (np.array([], object), Data.FP32, TypeError, "object values cannot become FP32"),
+        ([-1, 2**63], None, ValueError, "some integers are negative and some are of 64 bits"),
+        ([[1], [2, 3]], None, ValueError, "cannot make a tensor from a list: .*inhomogeneous"),
+        ((x for x in [1]), None, TypeError, "generator: make a list of it"),
+        ({1, 2}, None, TypeError, "set: make a list of it"),
+        ({}.values(), None, TypeError, "dict_values: make a list of it"),
+        (object(), None, TypeError, "tensor from object$"),
+        (collections.UserString("a"), None, TypeError, "tensor from UserString$"),
         (np.ones(2, ml_dtypes.float8_e5m2), None, TypeError, "float8_e5m2.*UINT8"),
         (np.ma.MaskedArray([1], [True]), None, TypeError, "mask"),
         ({"a": 1}, None, TypeError, "dict"),
@@ -182,6 +200,31 @@ def test_tensors_are_converted_as_arrays_are() -> None:
 def test_what_does_not_fit_is_refused(value: Any, data_type: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         from_any(value, data_type)
+
+
+def test_integers_of_no_common_type_may_be_floats() -> None:
+    assert from_any([-1, 2**63], Data.FP64).tolist() == [-1, 2.0**63]
+    assert from_any([-1.0, 2**63]).tolist() == [-1, 2.0**63]
+
+
+@pytest.mark.parametrize("copy", [0, 1, "no"])
+def test_copy_is_a_bool(copy: Any) -> None:
+    for value in (X, [1]):
+        with pytest.raises(TypeError, match="copy must be a bool, not"):
+            from_any(value, copy=copy)
+
+
+@pytest.mark.skipif(int(np.__version__.split(".")[0]) < 2, reason="numpy 1 asks no object for an array without a copy")
+def test_an_object_that_has_to_copy_is_asked_not_to() -> None:
+    class Lazy:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+            if copy is False:
+                raise ValueError("no array without a copy")
+            return np.ones(2)
+
+    assert from_any(Lazy()).tolist() == [1, 1]
+    with pytest.raises(ValueError, match="without a copy"):
+        from_any(Lazy(), copy=False)
 
 
 def test_another_type_is_a_copy() -> None:

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bindings/arguments.h"
 #include "bindings/bytes_array.h"
 #include "bindings/conversion.h"
 #include "bindings/cuda_array_interface.h"
@@ -148,8 +149,12 @@ Tensor round_to_bfloat16(nb::handle array) {
     return Tensor(TRITONSERVER_TYPE_BF16, source.shape(), rounded_to_bfloat16(source));
 }
 
-Tensor make_from_any(nb::handle value, const nb::object& data_type, std::optional<bool> copy) {
-    return from_any(value, data_type_argument(data_type), copy);
+std::optional<bool> copy_argument(const nb::object& value) {
+    return value.is_none() ? std::nullopt : std::make_optional(bool_argument("copy", value));
+}
+
+Tensor make_from_any(nb::handle value, const nb::object& data_type, const nb::object& copy) {
+    return from_any(value, data_type_argument(data_type), copy_argument(copy));
 }
 
 }  // namespace
@@ -233,18 +238,20 @@ void register_tensor(nb::module_& module) {
              "of another dtype, such as numpy.dtypes.StringDType(), if one is given.\n\n"
              "Raises TypeError for another type of tensor and UnicodeDecodeError for what cannot be decoded.")
         .def_static(
-            "from_any", &make_from_any, "value"_a, "data_type"_a.none() = nb::none(), "copy"_a.none() = nb::none(),
+            "from_any", &make_from_any, "value"_a.none(), "data_type"_a.none() = nb::none(),
+            "copy"_a.none() = nb::none(),
             nb::sig("def from_any(value: typing.Any, data_type: typing.Any = None, copy: bool | None = None) "
                     "-> Tensor"),
             "A tensor for `value`: a Tensor, a numpy array or scalar, a number, str or bytes, a (nested) list "
-            "of those, or an object with DLPack, the buffer protocol, `__cuda_array_interface__`, "
+            "or other sequence of those, or an object with DLPack, the buffer protocol, `__cuda_array_interface__`, "
             "`__array_interface__` or `__array__`.\n\n"
             "`data_type`: a DataType, Triton's name for it or a numpy dtype. Values of another type are "
-            "converted if all of them are in its range, floats to the nearest (of two to the even one); "
-            "for BF16, uint16 is taken for the bits. `copy`: True always copies; None only what cannot be read as it "
+            "converted if all of them are in its range, to the nearest float (of two to the even one: also integers, "
+            "of which FP32 holds 24 bits exactly); floats do not become integers, not even 1.0. "
+            "For BF16, uint16 is taken for the bits. `copy`: True always copies; None only what cannot be read as it "
             "lies (strides, byte order, another type, lists, strings); False raises ValueError for that.\n\n"
             "Raises TypeError for what has no Triton type, for a masked array and for values of a kind that "
-            "does not convert (1.5 to an integer); ValueError for a value out of range.")
+            "does not convert (floats to integers); ValueError for a value out of range.")
         .def_static(
             "from_bytes_array", &of_text, "array"_a, nb::sig("def from_bytes_array(array: typing.Any) -> Tensor"),
             "A BYTES tensor of an array or (nested) list of bytes (or str, encoded as UTF-8). numpy's S arrays cannot "
@@ -253,7 +260,7 @@ void register_tensor(nb::module_& module) {
                     nb::sig("def from_string_array(array: typing.Any) -> Tensor"),
                     "A BYTES tensor of an array or (nested) list of str (or bytes), encoded as UTF-8.")
         .def_static(
-            "from_dlpack", [](nb::handle object) { return convert("from_dlpack", object); }, "object"_a,
+            "from_dlpack", [](nb::handle object) { return convert("from_dlpack", object); }, "object"_a.none(),
             nb::sig("def from_dlpack(object: typing.Any) -> Tensor"),
             "A tensor over the memory of an object that speaks DLPack, or of a DLPack capsule, which is consumed. What "
             "does not lie in C order is copied.\n\n"

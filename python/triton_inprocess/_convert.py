@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import UserString
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,11 @@ __all__ = ["bfloat16_list", "from_any", "from_dlpack", "to_data_type", "to_outpu
 
 _CAPSULE = type(np.zeros(1).__array_struct__)
 
+_NUMPY_2 = int(np.__version__.split(".")[0]) >= 2
+
 _TEXT_KINDS = "OSUT"  # object, bytes, str, StringDType
+
+_FLOATS = (DataType.FP16, DataType.FP32, DataType.FP64, DataType.BF16)
 
 _NUMPY_NAMES = {
     "bool": DataType.BOOL,
@@ -75,17 +81,22 @@ def from_any(value: Any, data_type: DataType | None = None, copy: bool | None = 
     if isinstance(value, np.ndarray):
         return _from_array(value.view(np.ndarray), data_type, copy)
     if isinstance(value, (str, bytes, bool, int, float, complex, list, tuple, np.generic)):
-        if copy is False:
-            raise ValueError(f"a {type(value).__name__} cannot become a tensor without a copy, and copy is False")
-        return _from_values(value, data_type)
+        return _from_values(value, data_type, copy)
     for is_of_kind, import_kind in _PROTOCOLS:
         if is_of_kind(value):
             tensor = import_kind(value, copy)
             return tensor if data_type in (None, tensor.data_type) else Tensor.from_any(tensor, data_type, copy)
-    if value is None or isinstance(value, (dict, set)):
-        of_bytes = " of str or bytes" if data_type is DataType.BYTES else ""
-        raise TypeError(f"cannot make a tensor{of_bytes} from {type(value).__name__}")
-    return _from_array(np.asarray(value), data_type, copy)
+    if _has_memory(value):
+        # numpy 1 cannot be told not to copy, nor can it tell.
+        array = np.asarray(value, copy=False) if copy is False and _NUMPY_2 else np.asarray(value)
+        return _from_array(array, data_type, copy)
+    if isinstance(value, Sequence) and not isinstance(value, UserString):  # range, deque, …
+        _refuse_without_copy(value, copy)
+        return _from_values(list(value), data_type, copy)
+    of_bytes = " of str or bytes" if data_type is DataType.BYTES else ""
+    elements = isinstance(value, (Collection, Iterator)) and not isinstance(value, Sequence)
+    hint = ": make a list of it first" if elements else ""
+    raise TypeError(f"cannot make a tensor{of_bytes} from {type(value).__name__}{hint}")
 
 
 def _is_dlpack(value: object) -> bool:
@@ -94,6 +105,17 @@ def _is_dlpack(value: object) -> bool:
 
 def _is_cuda_array(value: object) -> bool:
     return hasattr(value, "__cuda_array_interface__")
+
+
+def _has_memory(value: object) -> bool:
+    """Whether numpy makes an array of it without looking for elements."""
+    if any(hasattr(value, name) for name in ("__array__", "__array_interface__", "__array_struct__")):
+        return True
+    try:
+        memoryview(value).release()  # type: ignore[arg-type]
+    except TypeError:
+        return False
+    return True
 
 
 _PROTOCOLS = ((_is_dlpack, import_dlpack), (_is_cuda_array, import_cuda_array))
@@ -162,7 +184,7 @@ def _from_array(array: Array, data_type: DataType | None, copy: bool | None) -> 
             raise TypeError(f"{array.dtype.name} values cannot become {data_type.name}")
         if copy is False:
             raise ValueError("strings cannot become a tensor without a copy, and copy is False")
-        return tensor_of_elements(array.ravel().tolist(), array.shape)
+        return _of_text(array.ravel().tolist(), array.shape, data_type)
     found = _NUMPY_NAMES.get(_plain_name(array.dtype))
     if found is None:
         hint = "; send the bits as UINT8: array.view(numpy.uint8)" if array.dtype.name.startswith("float8") else ""
@@ -178,8 +200,9 @@ def _from_array(array: Array, data_type: DataType | None, copy: bool | None) -> 
     return _converted(array.astype(np.float32) if found is DataType.BF16 else array, data_type)
 
 
-def _from_values(value: Any, data_type: DataType | None) -> Tensor:
+def _from_values(value: Any, data_type: DataType | None, copy: bool | None) -> Tensor:
     """What has no memory that could be read: numbers, strings and lists of them."""
+    _refuse_without_copy(value, copy)
     leaf = _first_leaf(value)
     if isinstance(leaf, (str, bytes)) and data_type not in (None, DataType.BYTES):
         raise TypeError(f"{type(leaf).__name__} values cannot become {data_type.name}")
@@ -190,11 +213,47 @@ def _from_values(value: Any, data_type: DataType | None) -> Tensor:
             return tensor_of_elements(value, (len(value),))
         # Through an object array: numpy's own S and U types drop trailing NULs, and make every element as long as the
         # longest.
-        return _from_array(np.array(value, dtype=object), data_type, None)
-    array = np.asarray(value)
+        return _from_array(_array_of(value, object), data_type, None)
+    array = _array_of(value)
     if array.dtype.kind in "SU":  # numpy has made text of the numbers before it: which element it is will be said
-        array = np.array(value, dtype=object)
+        array = _array_of(value, object)
+    elif array.dtype == np.float64 and data_type not in _FLOATS and not _keeps_integers(array, value):
+        raise ValueError("some integers are negative and some are of 64 bits: no type of Triton holds both")
     return _from_array(array, data_type, None)
+
+
+def _refuse_without_copy(value: object, copy: bool | None) -> None:
+    if copy is False:
+        raise ValueError(f"a {type(value).__name__} cannot become a tensor without a copy, and copy is False")
+
+
+def _array_of(value: Any, dtype: Any = None) -> Array:
+    try:
+        return np.array(value, dtype=dtype)
+    except ValueError as error:
+        raise ValueError(f"cannot make a tensor from a {type(value).__name__}: {error}") from error
+
+
+def _keeps_integers(array: Array, value: Any) -> bool:
+    """False if numpy has rounded integers that it has no common type for."""
+    if not np.any(array >= 2.0**63):
+        return True
+    return not all(isinstance(each, (int, np.integer)) for each in np.array(value, dtype=object).flat)
+
+
+def _of_text(elements: list[Any], shape: tuple[int, ...], data_type: DataType | None) -> Tensor:
+    """A BYTES tensor; what was not said to be one may be numbers that numpy has no type for."""
+    try:
+        return tensor_of_elements(elements, shape)
+    except TypeError:
+        if data_type is DataType.BYTES or any(isinstance(each, (str, bytes)) for each in elements):
+            raise
+        odd = elements[0]
+    if isinstance(odd, (bool, int, float, np.generic)):
+        hint = "integers have 64 bits at most, and object arrays become numbers by array.astype(...)"
+    else:
+        hint = "they are numbers, str and bytes"
+    raise TypeError(f"element 0 is of type {type(odd).__name__}, which Triton has no data type for: {hint}")
 
 
 def _first_leaf(value: Any) -> Any:

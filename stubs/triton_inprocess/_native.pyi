@@ -449,11 +449,11 @@ class Tensor:
     @staticmethod
     def from_any(value: Any, data_type: Any = None, copy: bool | None = None) -> Tensor:
         """
-        A tensor for `value`: a Tensor, a numpy array or scalar, a number, str or bytes, a (nested) list of those, or an object with DLPack, the buffer protocol, `__cuda_array_interface__`, `__array_interface__` or `__array__`.
+        A tensor for `value`: a Tensor, a numpy array or scalar, a number, str or bytes, a (nested) list or other sequence of those, or an object with DLPack, the buffer protocol, `__cuda_array_interface__`, `__array_interface__` or `__array__`.
 
-        `data_type`: a DataType, Triton's name for it or a numpy dtype. Values of another type are converted if all of them are in its range, floats to the nearest (of two to the even one); for BF16, uint16 is taken for the bits. `copy`: True always copies; None only what cannot be read as it lies (strides, byte order, another type, lists, strings); False raises ValueError for that.
+        `data_type`: a DataType, Triton's name for it or a numpy dtype. Values of another type are converted if all of them are in its range, to the nearest float (of two to the even one: also integers, of which FP32 holds 24 bits exactly); floats do not become integers, not even 1.0. For BF16, uint16 is taken for the bits. `copy`: True always copies; None only what cannot be read as it lies (strides, byte order, another type, lists, strings); False raises ValueError for that.
 
-        Raises TypeError for what has no Triton type, for a masked array and for values of a kind that does not convert (1.5 to an integer); ValueError for a value out of range.
+        Raises TypeError for what has no Triton type, for a masked array and for values of a kind that does not convert (floats to integers); ValueError for a value out of range.
         """
 
     @staticmethod
