@@ -1064,3 +1064,49 @@ def test_the_fake_refuses_what_the_true_driver_refuses(run: Run) -> None:
     assert cuda.breaches() == []
     """)
     )
+
+
+# -- outputs -----------------------------------------------------------------------------------------------------------
+
+
+# Before the fake is loaded: Triton would take it for the driver.
+SERVER = """
+import numpy as np
+import triton_inprocess as ti
+server = ti.Server(gpu_metrics=False).start()
+specs = {"x": (np.float32, (2, 3))}, {"y": (np.float32, (2, 3))}
+model = server.add_model(lambda x: x * 2, name="m", inputs=specs[0], outputs=specs[1])
+"""
+
+
+def test_outputs_go_to_gpu_memory(library: Path, runtime: ti.runtime.Runtime) -> None:
+    code = """
+def infer(x=X, **fields):
+    return model.infer({"x": x}, **fields).result().outputs["y"]
+
+for place in ("gpu:1", (MemoryType.GPU, 1)):
+    output = infer(output_memory_type=place)
+    assert (output.memory_type, output.memory_type_id) == (MemoryType.GPU, 1)
+    assert output.to_host().tolist() == (X * 2).tolist()
+output = infer(output_memory_type="cpu_pinned")
+assert (output.memory_type, output.tolist()) == (MemoryType.CPU_PINNED, (X * 2).tolist())
+
+target = tensor(np.zeros((2, 3), np.float32)).to_device("gpu")
+output = infer(outputs={"y": target})
+assert output.data_ptr == target.data_ptr
+assert target.to_host().tolist() == (X * 2).tolist()
+
+class Array:
+    def __init__(self, read_only):
+        interface = target.__cuda_array_interface__
+        self.__cuda_array_interface__ = {**interface, "data": (target.data_ptr, read_only)}
+
+infer(-X, outputs={"y": Array(False)})
+assert target.to_host().tolist() == (X * -2).tolist()
+assert "read-only" in error_of(lambda: infer(outputs={"y": Array(True)}), ValueError)
+assert "GPU 7" in error_of(lambda: infer(output_memory_type="gpu:7"))
+del output, target
+assert nothing_lives()
+server.stop()
+"""
+    run_beside_tests(SERVER + PRELUDE + code, TRITON_INPROCESS_CUDA=str(library))

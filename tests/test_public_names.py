@@ -162,6 +162,7 @@ REQUEST_FIELDS: dict[str, Any] = {
     "output_memory_type": None,
     "response_queue": None,
     "requested_outputs": None,
+    "outputs": None,
     "deadline": None,
 }
 

@@ -15,6 +15,7 @@
 #include "runtime/function_table.h"
 #include "tensor/bytes_codec.h"
 #include "tensor/deferred_release.h"
+#include "tensor/transfer.h"
 
 namespace triton_inprocess {
 namespace {
@@ -235,12 +236,7 @@ class Batch {
         MemoryType memory_type = TRITONSERVER_MEMORY_CPU;
         std::int64_t memory_type_id = 0;
         check(api().TRITONBACKEND_OutputBuffer(target, &buffer, byte_size, &memory_type, &memory_type_id));
-        if (memory_type == TRITONSERVER_MEMORY_GPU) {
-            throw Error(TRITONSERVER_ERROR_UNSUPPORTED, "output '" + name + "' was to be written to GPU memory");
-        }
-        if (byte_size != 0) {
-            std::memcpy(buffer, output_rows_[index].data(first), byte_size);
-        }
+        copy_from_host(output_rows_[index].data(first), buffer, {memory_type, memory_type_id}, byte_size);
     }
 
     static void send(Answer& answer) noexcept {

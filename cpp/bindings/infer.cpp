@@ -13,6 +13,7 @@
 #include "bindings/pending_request.h"
 #include "bindings/request_fields.h"
 #include "bindings/request_inputs.h"
+#include "bindings/request_outputs.h"
 #include "bindings/response_iterator.h"
 #include "core/inference_request.h"
 
@@ -51,18 +52,25 @@ PendingRequest submit(const Call& call, Ref<ResponseQueue> second = nullptr) {
         request.add_input(name, tensor);
     }
     Deadline deadline;
+    nb::object outputs;
+    nb::object output_place;
     for (const auto [name, value] : call.fields) {
         const std::string field = text_argument("the name of a request field", name);
         if (field == "deadline") {
             deadline = Deadline::of(value);
+        } else if (field == "outputs") {
+            outputs = nb::borrow(value);
+        } else if (field == "output_memory_type") {
+            output_place = nb::borrow(value);
         } else if (field != inputs_field) {
             set_field(request, field, value);
         }
     }
     Ref<ResponseQueue> queue = make_ref<ResponseQueue>(std::move(second));
+    Ref<RequestOutputs> placed = checked_outputs(outputs, output_place, handle);
     PendingRequest pending(queue, request.block(), call.model, call.raise_on_error, deadline);
     const ReleaseGil guard;
-    request.submit(std::move(queue));
+    request.submit(std::move(queue), std::move(placed));
     return pending;
 }
 

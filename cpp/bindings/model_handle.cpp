@@ -16,10 +16,18 @@ namespace {
 
 CachedAttribute signature_of_config("triton_inprocess._signature", "of_config");
 
-ModelSignature::Input input_of(nb::handle value) {
+ModelSignature::Entry entry_of(nb::handle value) {
     const auto fields = nb::borrow<nb::tuple>(value);
     return {nb::cast<std::string>(fields[0]), nb::cast<TRITONSERVER_DataType>(fields[1]),
             nb::cast<std::vector<std::int64_t>>(fields[2]), nb::cast<bool>(fields[3]), nb::cast<bool>(fields[4])};
+}
+
+std::vector<ModelSignature::Entry> entries_of(nb::handle values) {
+    std::vector<ModelSignature::Entry> entries;
+    for (const nb::handle value : nb::borrow<nb::tuple>(values)) {
+        entries.push_back(entry_of(value));
+    }
+    return entries;
 }
 
 }  // namespace
@@ -42,12 +50,8 @@ Ref<const ModelSignature> ModelHandle::read_signature() {
         config = server_->model_config(name_, version_, 1).to_json();
     }
     const auto values = nb::borrow<nb::tuple>(signature_of_config.get()(config));
-    std::vector<ModelSignature::Input> inputs;
-    for (const nb::handle input : nb::borrow<nb::tuple>(values[1])) {
-        inputs.push_back(input_of(input));
-    }
-    Ref<const ModelSignature> result =
-        make_ref<const ModelSignature>(name_, nb::cast<std::int64_t>(values[0]), std::move(inputs));
+    Ref<const ModelSignature> result = make_ref<const ModelSignature>(name_, nb::cast<std::int64_t>(values[0]),
+                                                                      entries_of(values[1]), entries_of(values[2]));
     const std::scoped_lock guard(mutex_);
     signature_ = result;
     read_at_ = now;

@@ -60,18 +60,6 @@ void set_correlation_id(InferenceRequest& request, nb::handle value) {
     }
 }
 
-void require_host_outputs(nb::handle value) {
-    if (value.is_none()) {
-        return;
-    }
-    const bool host = nb::isinstance<MemoryType>(value) ? nb::cast<MemoryType>(value) == TRITONSERVER_MEMORY_CPU
-                                                        : value.equal(nb::str("cpu"));
-    if (!host) {
-        throw Error(TRITONSERVER_ERROR_UNSUPPORTED, "output_memory_type " + text_of(nb::repr(value)) +
-                                                        " is not supported: outputs are allocated in host memory");
-    }
-}
-
 }  // namespace
 
 void set_field(InferenceRequest& request, const std::string& field, nb::handle value) {
@@ -93,15 +81,13 @@ void set_field(InferenceRequest& request, const std::string& field, nb::handle v
         set_parameters(request, value);
     } else if (field == "requested_outputs") {
         set_requested_outputs(request, value);
-    } else if (field == "output_memory_type") {
-        require_host_outputs(value);
     } else if (field == "response_queue" && value.is_none()) {
         return;  // a queue is served in Python
     } else {
         throw nb::type_error(
             ("'" + field +
              "' is not a field of a request; the fields are request_id, flags, correlation_id, priority, "
-             "timeout, deadline, inputs, parameters, output_memory_type, response_queue and requested_outputs")
+             "timeout, deadline, inputs, outputs, parameters, output_memory_type, response_queue and requested_outputs")
                 .c_str());
     }
 }

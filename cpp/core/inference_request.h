@@ -63,7 +63,9 @@ class InferenceRequest : public nanobind::intrusive_base {
     void set_parameter(const std::string& key, bool value);
     void set_parameter(const std::string& key, double value);
 
-    void submit(Ref<ResponseQueue> queue) { block_->submit(std::move(queue)); }
+    void submit(Ref<ResponseQueue> queue, Ref<RequestOutputs> outputs = nullptr) {
+        block_->submit(std::move(queue), std::move(outputs));
+    }
     void submit(RequestBlock::Submission submission) { block_->submit(std::move(submission)); }
     void cancel() { block_->cancel(); }
     bool is_cancelled() { return block_->is_cancelled(); }

@@ -16,35 +16,51 @@ std::string text_of_shape(const std::vector<std::int64_t>& shape) {
     return shape_text(shape.data(), shape.size());
 }
 
+const ModelSignature::Entry* find(const std::vector<ModelSignature::Entry>& entries, const std::string& name) noexcept {
+    const auto found =
+        std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return entry.name == name; });
+    return found == entries.end() ? nullptr : &*found;
+}
+
+std::string text_of(const ModelSignature::Entry& entry) {
+    return "'" + entry.name + "' (" + data_type_name(entry.data_type) + ", " + text_of_shape(entry.shape) + ")";
+}
+
+std::string list_of(const std::vector<ModelSignature::Entry>& entries) {
+    std::string list;
+    for (const auto& entry : entries) {
+        list += (list.empty() ? "" : ", ") + text_of(entry);
+    }
+    return list.empty() ? "none" : list;
+}
+
 [[noreturn]] void refuse(const std::string& message) {
     throw Error(TRITONSERVER_ERROR_INVALID_ARG, message);
 }
 
 }  // namespace
 
-ModelSignature::ModelSignature(std::string model, std::int64_t max_batch_size, std::vector<Input> inputs)
-    : model_(std::move(model)), max_batch_size_(max_batch_size), inputs_(std::move(inputs)) {}
+ModelSignature::ModelSignature(std::string model, std::int64_t max_batch_size, std::vector<Entry> inputs,
+                               std::vector<Entry> outputs)
+    : model_(std::move(model)),
+      max_batch_size_(max_batch_size),
+      inputs_(std::move(inputs)),
+      outputs_(std::move(outputs)) {}
 
-const ModelSignature::Input* ModelSignature::find(const std::string& name) const noexcept {
-    const auto found =
-        std::find_if(inputs_.begin(), inputs_.end(), [&](const Input& input) { return input.name == name; });
-    return found == inputs_.end() ? nullptr : &*found;
+const ModelSignature::Entry* ModelSignature::find_input(const std::string& name) const noexcept {
+    return find(inputs_, name);
 }
 
-void ModelSignature::check(const Tensors& tensors) const {
+void ModelSignature::check_inputs(const Tensors& tensors) const {
     for (const auto& [name, tensor] : tensors) {
-        const Input* const input = find(name);
+        const Entry* const input = find(inputs_, name);
         if (input == nullptr) {
-            std::string known;
-            for (const Input& each : inputs_) {
-                known += (known.empty() ? "" : ", ") + text_of(each);
-            }
-            refuse("model '" + model_ + "' has no input '" + name + "': it takes " + (known.empty() ? "none" : known));
+            refuse("model '" + model_ + "' has no input '" + name + "': it takes " + list_of(inputs_));
         }
         check_type(*input, tensor);
         check_shape(*input, tensor);
     }
-    for (const Input& input : inputs_) {
+    for (const Entry& input : inputs_) {
         const bool given =
             std::any_of(tensors.begin(), tensors.end(), [&](const auto& tensor) { return tensor.first == input.name; });
         if (!given && !input.optional) {
@@ -53,7 +69,30 @@ void ModelSignature::check(const Tensors& tensors) const {
     }
 }
 
-void ModelSignature::check_type(const Input& input, const Tensor& tensor) const {
+void ModelSignature::check_targets(const Tensors& tensors) const {
+    for (const auto& [name, tensor] : tensors) {
+        const Entry* const output = find(outputs_, name);
+        if (output == nullptr) {
+            refuse("model '" + model_ + "' has no output '" + name + "': it gives " + list_of(outputs_));
+        }
+        check_target(*output, tensor);
+    }
+}
+
+void ModelSignature::check_target(const Entry& output, const Tensor& tensor) const {
+    const std::string name = "output '" + output.name + "' of model '" + model_ + "'";
+    if (output.data_type == TRITONSERVER_TYPE_BYTES) {
+        throw Error(TRITONSERVER_ERROR_UNSUPPORTED,
+                    name + " is of BYTES, whose size nobody knows beforehand: no memory can be given for it");
+    }
+    if (tensor.data_type() != output.data_type || !(output.any_shape || fits(output.shape, tensor.shape()))) {
+        refuse(name + " is " + data_type_name(output.data_type) + " of shape " + text_of_shape(output.shape) +
+               ", but the memory given for it is " + data_type_name(tensor.data_type()) + " of shape " +
+               text_of_shape(tensor.shape()));
+    }
+}
+
+void ModelSignature::check_type(const Entry& input, const Tensor& tensor) const {
     if (tensor.data_type() != input.data_type) {
         refuse(name_of(input) + " takes " + data_type_name(input.data_type) + ", not " +
                data_type_name(tensor.data_type()) + ": Tensor.from_any(value, '" + data_type_name(input.data_type) +
@@ -61,7 +100,7 @@ void ModelSignature::check_type(const Input& input, const Tensor& tensor) const 
     }
 }
 
-void ModelSignature::check_shape(const Input& input, const Tensor& tensor) const {
+void ModelSignature::check_shape(const Entry& input, const Tensor& tensor) const {
     if (input.any_shape) {
         return;
     }
@@ -78,12 +117,8 @@ void ModelSignature::check_shape(const Input& input, const Tensor& tensor) const
     }
 }
 
-std::string ModelSignature::name_of(const Input& input) const {
+std::string ModelSignature::name_of(const Entry& input) const {
     return "input '" + input.name + "' of model '" + model_ + "'";
-}
-
-std::string ModelSignature::text_of(const Input& input) const {
-    return "'" + input.name + "' (" + data_type_name(input.data_type) + ", " + text_of_shape(input.shape) + ")";
 }
 
 }  // namespace triton_inprocess

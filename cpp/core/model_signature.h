@@ -1,4 +1,4 @@
-// What a model takes, as far as its configuration says: what a request is checked against before it is made.
+// What a model takes and gives, as far as its configuration says: what a request is checked against before it is made.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace triton_inprocess {
 
 class ModelSignature final : public RefCounted {
   public:
-    struct Input {
+    /// An input or an output.
+    struct Entry {
         std::string name;
         DataType data_type = TRITONSERVER_TYPE_INVALID;
         std::vector<std::int64_t> shape;  ///< With the batch's dimension; -1 for any size.
@@ -23,23 +24,29 @@ class ModelSignature final : public RefCounted {
     using Tensors = std::vector<std::pair<std::string, Tensor>>;
 
     /// `max_batch_size` 0: the model does not batch.
-    ModelSignature(std::string model, std::int64_t max_batch_size, std::vector<Input> inputs);
+    ModelSignature(std::string model, std::int64_t max_batch_size, std::vector<Entry> inputs,
+                   std::vector<Entry> outputs);
 
     /// Null for an input that the model has not.
-    const Input* find(const std::string& name) const noexcept;
+    const Entry* find_input(const std::string& name) const noexcept;
 
     /// Throws INVALID_ARG for an input that is unknown, missing, or of another type or shape.
-    void check(const Tensors& tensors) const;
+    void check_inputs(const Tensors& tensors) const;
+
+    /// Whether the memory of `tensors` can be that of outputs of the model, as far as is known beforehand. Throws
+    /// INVALID_ARG for an output that is unknown or of another type or shape, UNSUPPORTED for BYTES.
+    void check_targets(const Tensors& tensors) const;
 
   private:
-    void check_type(const Input& input, const Tensor& tensor) const;
-    void check_shape(const Input& input, const Tensor& tensor) const;
-    std::string text_of(const Input& input) const;
-    std::string name_of(const Input& input) const;
+    void check_type(const Entry& input, const Tensor& tensor) const;
+    void check_shape(const Entry& input, const Tensor& tensor) const;
+    void check_target(const Entry& output, const Tensor& tensor) const;
+    std::string name_of(const Entry& input) const;
 
     std::string model_;
     std::int64_t max_batch_size_;
-    std::vector<Input> inputs_;
+    std::vector<Entry> inputs_;
+    std::vector<Entry> outputs_;
 };
 
 }  // namespace triton_inprocess

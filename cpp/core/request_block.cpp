@@ -107,7 +107,7 @@ Ref<Buffer> RequestBlock::owner_of(const void* address) const noexcept {
     return nullptr;
 }
 
-void RequestBlock::submit(Ref<ResponseQueue> queue) {
+void RequestBlock::submit(Ref<ResponseQueue> queue, Ref<RequestOutputs> outputs) {
     wait_for_release();
     const ServerUse submitting(server_);  // the request's own ends when it is completed, which can be inside this call
     TRITONSERVER_InferenceRequest* request = nullptr;
@@ -115,10 +115,12 @@ void RequestBlock::submit(Ref<ResponseQueue> queue) {
         const Locked held = idle();
         request = held.get();
         check(api().TRITONSERVER_InferenceRequestSetReleaseCallback(request, on_release, this));
-        check(api().TRITONSERVER_InferenceRequestSetResponseCallback(request, ResponseAllocator::get(), nullptr,
-                                                                     on_response, this));
+        OutputPlacement* const placement = outputs ? &*outputs : nullptr;
+        check(api().TRITONSERVER_InferenceRequestSetResponseCallback(
+            request, outputs ? RequestOutputs::allocator() : ResponseAllocator::get(), placement, on_response, this));
         RequestTable::instance().insert(request, this);
         queue_ = std::move(queue);
+        outputs_ = std::move(outputs);
         observer_ = nullptr;
         prepare_for_flight();
     }
@@ -140,6 +142,7 @@ void RequestBlock::submit(Submission submission) {
         c_trace = submission.trace ? submission.trace->hand_over() : nullptr;
         RequestTable::instance().insert(request, this);
         queue_ = nullptr;
+        outputs_ = nullptr;
         observer_ = std::move(submission.observer);
         prepare_for_flight();
     }
@@ -167,6 +170,7 @@ void RequestBlock::send(TRITONSERVER_InferenceRequest* request, const Ref<Infere
     // Neither callback will come.
     RequestTable::instance().erase(request);
     queue_ = nullptr;
+    outputs_ = nullptr;
     const Ref<RequestObserver> observer = std::move(observer_);
     outstanding_.store(0);
     if (!server_->accepting()) {
@@ -247,6 +251,12 @@ void RequestBlock::on_response(TRITONSERVER_InferenceResponse* response, std::ui
     const DeferredRelease::ConsumerComes scope(!observer);
     std::unique_ptr<InferenceResponse> taken = InferenceResponse::take(
         response, flags, observer ? InferenceResponse::Labels::read : InferenceResponse::Labels::skip);
+    if (block->outputs_) {
+        block->outputs_->check(*taken);
+    }
+    if (taken->final) {
+        block->outputs_ = nullptr;  // before somebody hears of the response: its memory is his alone then
+    }
     const Ref<ResponseQueue> queue = taken->final ? std::move(block->queue_) : block->queue_;
     if (taken->final) {
         // The block first: who receives the final response may send the request again.

@@ -12,6 +12,7 @@
 #include "core/inference_trace.h"
 #include "core/output_placement.h"
 #include "core/request_observer.h"
+#include "core/request_outputs.h"
 #include "core/response_queue.h"
 #include "core/server_state.h"
 #include "tensor/buffer.h"
@@ -74,7 +75,8 @@ class RequestBlock final : public RefCounted {
 
     /// Hands the request to Triton; its responses go to `queue`. When that fails, the request is as before. A request
     /// that is answered, but not released yet, is waited for.
-    void submit(Ref<ResponseQueue> queue);
+    /// With `outputs`, those go where it says.
+    void submit(Ref<ResponseQueue> queue, Ref<RequestOutputs> outputs = nullptr);
     void submit(Submission submission);
 
     /// Asks Triton to cancel; does nothing when the request is not in flight. Throws UNSUPPORTED before C API 1.25,
@@ -116,6 +118,7 @@ class RequestBlock final : public RefCounted {
     TRITONSERVER_InferenceRequest* request_ = nullptr;
     std::vector<Ref<Buffer>> inputs_;
     Ref<ResponseQueue> queue_;       ///< Either this …
+    Ref<RequestOutputs> outputs_;    ///< … with this or null …
     Ref<RequestObserver> observer_;  ///< … or this.
     std::atomic<int> outstanding_{0};
     std::atomic<bool> answered_{false};

@@ -63,6 +63,26 @@ std::string place_text(const MemoryPlace& place) {
     throw Error(TRITONSERVER_ERROR_INVALID_ARG, "memory of an unknown kind");
 }
 
+Ref<Buffer> allocate_at(const MemoryPlace& place, std::size_t byte_size) {
+    if (place.memory_type == TRITONSERVER_MEMORY_GPU) {
+        return DeviceBuffer::allocate(place.memory_type_id, byte_size);
+    }
+    return allocate_on_host(place, byte_size);
+}
+
+void copy_from_host(const void* source, void* target, const MemoryPlace& place, std::size_t byte_size) {
+    if (byte_size == 0) {
+        return;
+    }
+    if (place.memory_type != TRITONSERVER_MEMORY_GPU) {
+        std::memcpy(target, source, byte_size);
+        return;
+    }
+    CudaStream stream(CudaDevice::get(place.memory_type_id));
+    stream.copy(target, source, byte_size);
+    stream.synchronize();
+}
+
 Ref<Buffer> transfer(const Ref<Buffer>& source, const MemoryPlace& place) {
     return is_at(*source, place) ? source : copy_to(*source, place);
 }

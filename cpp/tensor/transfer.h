@@ -25,6 +25,12 @@ MemoryPlace copy_place(const Buffer& buffer) noexcept;
 /// "GPU 1", "pinned host memory" or "host memory"
 std::string place_text(const MemoryPlace& place);
 
+/// Uninitialised memory. Throws what CudaDevice::get and the buffers' constructors throw.
+Ref<Buffer> allocate_at(const MemoryPlace& place, std::size_t byte_size);
+
+/// Copies host memory to other memory, of which the address is known. Blocks as `transfer` does.
+void copy_from_host(const void* source, void* target, const MemoryPlace& place, std::size_t byte_size);
+
 /// A copy of the memory at another place; the buffer itself where it is there already. Blocks until the copy is made,
 /// so call it without the GIL. Throws what CudaDevice::get and the buffers' constructors throw.
 Ref<Buffer> transfer(const Ref<Buffer>& source, const MemoryPlace& place);

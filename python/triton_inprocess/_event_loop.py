@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ._native import EventLoopHub
 
 if TYPE_CHECKING:
-    from ._native import AsyncResponseIterator, InferenceResponse
+    from ._native import AsyncResponseIterator
 
 __all__ = ["ResponseFuture", "expire_after", "running"]
 

@@ -1,4 +1,4 @@
-"""What a model's configuration says of its inputs."""
+"""What a model's configuration says of its inputs and outputs."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from ._native import DataType
 
 __all__ = ["of_config"]
 
-Input = tuple[str, DataType, list[int], bool, bool]
+Entry = tuple[str, DataType, list[int], bool, bool]
 
 
-def of_config(config: str) -> tuple[int, tuple[Input, ...]]:
-    """The largest batch (0: the model does not batch) and the inputs, of a configuration as JSON.
+def of_config(config: str) -> tuple[int, tuple[Entry, ...], tuple[Entry, ...]]:
+    """The largest batch (0: the model does not batch), the inputs and the outputs, of a configuration as JSON.
 
-    An input is (name, data type, shape, whether it is optional, whether its shape is not for us to check).
+    An entry is (name, data type, shape, whether it is optional, whether its shape is not for us to check).
     """
     values: dict[str, Any] = json.loads(config)
     largest_batch = int(values.get("max_batch_size", 0))
-    return largest_batch, tuple(_input(each, largest_batch > 0) for each in values.get("input", ()))
+    inputs, outputs = (
+        tuple(_entry(each, largest_batch > 0) for each in values.get(kind, ())) for kind in ("input", "output")
+    )
+    return largest_batch, inputs, outputs
 
 
-def _input(values: dict[str, Any], batched: bool) -> Input:
+def _entry(values: dict[str, Any], batched: bool) -> Entry:
     # What TensorRT reads of shape tensors and of its own formats is not what the dimensions say.
     any_shape = bool(values.get("is_shape_tensor") or values.get("is_non_linear_format_io"))
     shape = [int(size) for size in values.get("dims", ())]

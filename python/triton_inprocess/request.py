@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ._native import MemoryType
+from ._types import Device
 
 if TYPE_CHECKING:
     import asyncio
@@ -31,9 +31,11 @@ class InferenceRequest:
         timeout: Microseconds that it may wait in the queue; 0 is the model's default.
         inputs: A tensor, or anything that can become one, for each input. Lists and numbers take the model's type.
         parameters: Sent along to the model. Needs C API 1.21.
-        output_memory_type: Where outputs go; host memory is what there is.
+        output_memory_type: Where outputs are allocated, as in `Tensor.to_device`: "cpu", "cpu_pinned", "gpu:1", …
         response_queue: Every response is put there, too: a queue.SimpleQueue, or an asyncio.Queue with `async_infer`.
         requested_outputs: Names of the outputs to compute; all of them by default.
+        outputs: Memory for outputs, by name: writable arrays or tensors of their type and shape, to which Triton writes
+            the one response.
         deadline: Seconds that the caller waits, from sending the request on: then it is cancelled, and TimeoutError is
             raised. None: for ever.
     """
@@ -46,9 +48,10 @@ class InferenceRequest:
     timeout: int = 0
     inputs: Mapping[str, Any] = field(default_factory=dict)
     parameters: Mapping[str, str | int | bool | float] = field(default_factory=dict)
-    output_memory_type: MemoryType | str | None = None
+    output_memory_type: Device | None = None
     response_queue: queue.SimpleQueue[InferenceResponse] | asyncio.Queue[InferenceResponse] | None = None
     requested_outputs: Sequence[str] | None = None
+    outputs: Mapping[str, Any] | None = None
     deadline: float | None = None
 
     def fields(self) -> dict[str, Any]:
@@ -72,5 +75,6 @@ _DEFAULTS: dict[str, Any] = {
     "output_memory_type": None,
     "response_queue": None,
     "requested_outputs": None,
+    "outputs": None,
     "deadline": None,
 }

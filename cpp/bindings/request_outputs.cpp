@@ -1,0 +1,89 @@
+#include "bindings/request_outputs.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "bindings/arguments.h"
+#include "bindings/array_view.h"
+#include "bindings/conversion.h"
+#include "bindings/device.h"
+#include "bindings/gil.h"
+#include "bindings/retold.h"
+#include "runtime/error.h"
+#include "tensor/buffer_slice.h"
+
+namespace nb = nanobind;
+
+namespace triton_inprocess {
+namespace {
+
+bool is_writable(nb::handle value, const Tensor& tensor) {
+    if (view_of_array(value)) {
+        // The tensor is read-only as what goes into a model is; whether the array is, is the question here.
+        return nb::cast<bool>(value.attr("flags").attr("writeable"));
+    }
+    if (nb::hasattr(value, "__cuda_array_interface__") && !nb::isinstance<Tensor>(value)) {
+        const nb::dict interface(value.attr("__cuda_array_interface__"));
+        return !nb::cast<bool>(nb::object(interface["data"])[1]);
+    }
+    // DLPack does not always say it: what it gives is taken for read-only.
+    return !tensor.buffer()->read_only();
+}
+
+/// The tensor over the user's memory, to be written to.
+Tensor target_of(const std::string& name, nb::handle value) {
+    const Tensor tensor = retold("output '" + name + "': ", [&] { return from_any(value, std::nullopt, false); });
+    if (!is_writable(value, tensor)) {
+        throw nb::value_error(
+            ("output '" + name + "': the memory is read-only, and the output is to be written to it").c_str());
+    }
+    const Ref<Buffer>& whole = tensor.buffer();
+    return Tensor(tensor.data_type(), tensor.shape(),
+                  make_ref<BufferSlice>(whole->data(), whole->byte_size(), whole, false));
+}
+
+ModelSignature::Tensors targets_of(nb::handle outputs) {
+    ModelSignature::Tensors targets;
+    if (PyDict_Check(outputs.ptr()) == 0) {
+        wrong_type("outputs", "a dict of output name to an array or a Tensor", outputs);
+    }
+    for (const auto [key, value] : nb::borrow<nb::dict>(outputs)) {
+        std::string name = text_argument("the name of an output", key);
+        const nb::object kept = nb::borrow(value);  // its conversion may run code that changes the dict
+        Tensor tensor = target_of(name, kept);
+        targets.emplace_back(std::move(name), std::move(tensor));
+    }
+    return targets;
+}
+
+MemoryPlace checked_place(nb::handle value) {
+    return retold("output_memory_type: ", [&] {
+        const MemoryPlace place = place_argument(value);
+        const ReleaseGil guard;
+        allocate_at(place, 0);  // throws where there is no such memory
+        return place;
+    });
+}
+
+}  // namespace
+
+Ref<RequestOutputs> checked_outputs(nb::handle outputs, nb::handle place, ModelHandle& model) {
+    const bool targets_given = outputs.is_valid() && !outputs.is_none();
+    const MemoryPlace others = place.is_valid() && !place.is_none() ? checked_place(place) : MemoryPlace{};
+    if (!targets_given && others.memory_type == TRITONSERVER_MEMORY_CPU) {
+        return nullptr;
+    }
+    ModelSignature::Tensors targets;
+    if (targets_given) {
+        targets = targets_of(outputs);
+        try {
+            model.signature()->check_targets(targets);
+        } catch (const Error&) {
+            model.read_signature()->check_targets(targets);  // as in checked_inputs
+        }
+    }
+    return make_ref<RequestOutputs>(std::map<std::string, Tensor>(targets.begin(), targets.end()), others);
+}
+
+}  // namespace triton_inprocess
