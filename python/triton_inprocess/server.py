@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
-from . import _native, runtime
+from . import _native, _process_options, runtime
 from ._background import BackgroundCall
 from ._capi_server import TRITONSERVER_Server
 from ._capi_server_options import TRITONSERVER_ServerOptions
@@ -77,6 +77,7 @@ class Server:
         self._files: PrivateFiles | None = None
         self._log: LogForwarder | None = None
         self._functions: dict[str, _native.PythonFunction] = {}
+        self._effective = Options()  # while it runs: its options with what other servers have set for the process
         self._ending: BackgroundCall[TritonError | None] | None = None
         self._life = threading.RLock()  # of start and stop
         self._changing = threading.RLock()  # of the files and functions of added models
@@ -139,6 +140,7 @@ class Server:
         loaded = runtime.load()
         native_options = TRITONSERVER_ServerOptions()
         try:
+            self._effective = _process_options.claim(id(self), self.options)
             self._prepare(native_options, repositories, loaded, defer_models=watcher is not None)
             self._native = self._started(native_options, watcher)
         except BaseException:
@@ -292,7 +294,7 @@ class Server:
         _start_options.check_folder("backend_directory", options.backend_directory)
         own_backends = [Path(options.backend_directory)] if options.backend_directory is not None else []
         self._files = PrivateFiles(extension_path(), [*own_backends, *loaded.backend_directories])
-        _start_options.apply(options, native)
+        _start_options.apply(self._effective, native)
         self._apply_models(native, repositories, self._files, defer_models and self._defers_models())
         native.set_backend_directory(str(self._files.backends))
         _start_options.check_folder("cache_directory", options.cache_directory)
@@ -339,8 +341,13 @@ class Server:
             from ._log_forwarder import LogForwarder
 
             self._log = LogForwarder(self.options.log_callback)
+        path = self._log_path()
+        if path:
+            _process_options.log_to(id(self), path)
+        elif _process_options.log_of_another(id(self)) is not None:
+            return  # a server that runs has said where to
         # Always set: the log is the process's, and an earlier server may have sent it elsewhere.
-        native.set_log_file(self._log_path())
+        native.set_log_file(path)
         Server._log_owner = id(self)
 
     def _log_path(self) -> str:
@@ -411,9 +418,10 @@ class Server:
     @contextlib.contextmanager
     def _start_log(self, native: TRITONSERVER_ServerOptions) -> Iterator[Path | None]:
         """While the server starts, a log of its errors, if nobody else has wanted a log."""
-        options = self.options
+        options = self._effective
         logs = options.log_info or options.log_warn or options.log_error or options.log_verbose > 0
-        if logs or options.log_file is not None or options.log_callback is not None or self._files is None:
+        elsewhere = Server._log_owner != id(self) or bool(self._log_path())
+        if logs or elsewhere or self._files is None:
             yield None
             return
         path = self._files.root / "start.log"
@@ -430,9 +438,13 @@ class Server:
         for function in self._functions.values():
             function.close()
         self._functions.clear()
+        _process_options.release(id(self))
+        self._effective = Options()
+        if Server._log_owner == id(self):  # otherwise a later server has sent the process's log elsewhere
+            Server._log_owner, path = _process_options.log_of_another(id(self)) or (0, "")
+            if path or self._log is not None:
+                TRITONSERVER_ServerOptions().set_log_file(path)
         if self._log is not None:
-            if Server._log_owner == id(self):  # otherwise a later server has sent the process's log elsewhere
-                TRITONSERVER_ServerOptions().set_log_file("")
             self._log.close()
             self._log = None
         if self._files is not None:
