@@ -4,6 +4,7 @@
 #include "bindings/errors.h"
 #include "bindings/event_loop_hub.h"
 #include "bindings/garbage_collection.h"
+#include "bindings/representation.h"
 
 namespace nb = nanobind;
 
@@ -78,6 +79,8 @@ void register_async_response_iterator(nb::module_& module) {
             "A future for the next response. It raises the response's error as a TritonError, unless "
             "raise_on_error=False "
             "was given.")
+        .def("__repr__",
+             [](const AsyncResponseIterator& self) { return represent("AsyncResponseIterator", self.request()); })
         .def("cancel", &AsyncResponseIterator::cancel,
              "Ask Triton to cancel the request (TRITONSERVER_InferenceRequestCancel). The iterator still ends with a "
              "final "

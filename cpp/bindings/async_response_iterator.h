@@ -17,6 +17,7 @@ class AsyncResponseIterator {
     /// A future of the running loop for the next response. `self` is this object's Python object.
     nanobind::object next(nanobind::object self);
     void cancel() { request_.cancel(); }
+    const PendingRequest& request() const noexcept { return request_; }
 
     /// Completes the future with the response that has come; a future that was cancelled in the meantime leaves it
     /// for the next one. False when no response is there.

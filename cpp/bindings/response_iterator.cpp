@@ -4,6 +4,7 @@
 
 #include "bindings/garbage_collection.h"
 #include "bindings/gil.h"
+#include "bindings/representation.h"
 
 namespace nb = nanobind;
 
@@ -56,6 +57,7 @@ void register_response_iterator(nb::module_& module) {
             nb::sig("def __iter__(self) -> ResponseIterator"))
         .def("__next__", &ResponseIterator::next, nb::sig("def __next__(self) -> InferenceResponse"),
              "The next response. Raises its error as a TritonError, unless raise_on_error=False was given.")
+        .def("__repr__", [](const ResponseIterator& self) { return represent("ResponseIterator", self.request()); })
         .def("cancel", &ResponseIterator::cancel,
              "Ask Triton to cancel the request (TRITONSERVER_InferenceRequestCancel). The iterator still ends with a "
              "final "

@@ -17,6 +17,7 @@ class ResponseIterator {
     /// Waits with the GIL released, and still answers Ctrl-C.
     nanobind::object next();
     void cancel() { request_.cancel(); }
+    const PendingRequest& request() const noexcept { return request_; }
 
     std::array<PyObject*, 1> held() const noexcept { return {request_.model()}; }
     void let_go() noexcept { request_.drop_model(); }

@@ -27,11 +27,12 @@ def load_parameters(
 ) -> list[TRITONSERVER_Parameter]:
     """The parameters for TRITONSERVER_ServerLoadModelWithParameters, checked; none for a load from the repository."""
     contents = _files("files", files)
+    argument = "config"
     for key, value in _mapping("parameters", parameters).items():
         if key == _CONFIG:
             if config is not None:
                 raise TypeError("config was given twice: as an argument and in parameters")
-            config = value
+            argument, config = "parameters['config']", value
         elif isinstance(key, str) and key.startswith(_FILE):
             path, content = _file("parameters", key, value)
             if path in contents:
@@ -49,7 +50,7 @@ def load_parameters(
     if config is None:
         return []
     return [
-        TRITONSERVER_Parameter(_CONFIG, _config_text(model, config)),
+        TRITONSERVER_Parameter(_CONFIG, _config_text(argument, model, config)),
         *(TRITONSERVER_Parameter(_FILE + path, content) for path, content in contents.items()),
     ]
 
@@ -62,37 +63,37 @@ def _mapping(argument: str, value: object) -> Mapping[Any, Any]:
     return value
 
 
-def _config_text(model: str, config: object) -> str:
+def _config_text(argument: str, model: str, config: object) -> str:
     if isinstance(config, str):
         try:
             content = json.loads(config)
         except ValueError as error:
-            raise ValueError(f"config must be JSON, which this is not: {error}") from None
+            raise ValueError(f"{argument} must be JSON, which this is not: {error}") from None
         except RecursionError:
-            raise ValueError("config must be JSON that is not nested so deeply") from None
+            raise ValueError(f"{argument} must be JSON that is not nested so deeply") from None
         text = config
     elif isinstance(config, Mapping):
         content = dict(config)
-        text = _json_of(content)
+        text = _json_of(argument, content)
     else:
-        raise TypeError(f"config must be a dict or JSON as a str, not {type(config).__name__}")
+        raise TypeError(f"{argument} must be a dict or JSON as a str, not {type(config).__name__}")
     if not isinstance(content, dict):
-        raise ValueError(f"config must be a JSON object, not a {type(content).__name__}")
+        raise ValueError(f"{argument} must be a JSON object, not a {type(content).__name__}")
     # Triton says no more than that it could not poll the model.
     if content.get("name", model) not in (model, ""):
-        raise InvalidArgumentError(f"config is for a model named {content['name']!r}, not for {model!r}")
+        raise InvalidArgumentError(f"{argument} is for a model named {content['name']!r}, not for {model!r}")
     if "\0" in text:
-        raise ValueError("config must not contain a NUL character")
+        raise ValueError(f"{argument} must not contain a NUL character")
     return text
 
 
-def _json_of(config: dict[str, Any]) -> str:
+def _json_of(argument: str, config: dict[str, Any]) -> str:
     try:
         return json.dumps(config, allow_nan=False)
     except TypeError as error:
-        raise TypeError(f"config must hold what JSON can: {error}") from None
+        raise TypeError(f"{argument} must hold what JSON can: {error}") from None
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"config must hold what JSON can: {error}") from None
+        raise ValueError(f"{argument} must hold what JSON can: {error}") from None
 
 
 def _files(argument: str, files: object) -> dict[str, FileContent]:

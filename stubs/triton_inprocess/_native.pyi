@@ -1597,6 +1597,8 @@ class InferenceResponse:
     def final(self) -> bool:
         """Whether no response follows this one."""
 
+    def __repr__(self) -> str: ...
+
 class EventLoopHub:
     """Wakes one event loop through one file descriptor."""
 
@@ -1618,6 +1620,8 @@ class ResponseIterator:
         The next response. Raises its error as a TritonError, unless raise_on_error=False was given.
         """
 
+    def __repr__(self) -> str: ...
+
     def cancel(self) -> None:
         """
         Ask Triton to cancel the request (TRITONSERVER_InferenceRequestCancel). The iterator still ends with a final response. Raises UnsupportedError before C API 1.25.
@@ -1632,6 +1636,8 @@ class AsyncResponseIterator:
         """
         A future for the next response. It raises the response's error as a TritonError, unless raise_on_error=False was given.
         """
+
+    def __repr__(self) -> str: ...
 
     def cancel(self) -> None:
         """
