@@ -160,6 +160,19 @@ interrupted(unload)
 thread.join()
 server.stop()
 """,
+    "add_model": """
+server = make(model_control_mode=EXPLICIT).start()
+native = server.capi
+load = native.load_model
+native.load_model = lambda name: (time.sleep(1), load(name))  # Triton is quick at it
+interrupted(lambda: server.add_model(lambda x: x, name="new", **SPECS))
+until(lambda: "new" not in server._functions)  # it is cleaned up after
+assert not server.model("new").ready()
+del native.load_model
+model = server.add_model(lambda x: x * 2, name="new", **SPECS)
+assert (next(model.infer({"x": X})).outputs["y"].numpy() == X * 2).all()
+server.stop()
+""",
     "remove_model": """
 server = make(model_control_mode=EXPLICIT).start()
 iterator, opened = busy(server)

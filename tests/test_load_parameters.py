@@ -122,6 +122,8 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"config": {}, "files": {"1/x": np.ones(3)}}, TypeError, r"files\['1/x'\] must be bytes, not ndarray"),
     ({"config": {}, "files": {"1/x": b"", "file:1/x": b""}}, ValueError, "files has '1/x' twice"),
     ({"config": {}, "files": {"1/x": b"", "1/./x": b""}}, ValueError, "files has '1/x' twice"),
+    ({"parameters": {"config": None}}, TypeError, r"parameters\['config'\] must be a dict or JSON as a str, not None"),
+    ({"parameters": {"config": "[]"}}, ValueError, r"parameters\['config'\] must be a JSON object"),
     ({"parameters": 3}, TypeError, "parameters must be a dict or None, not int"),
     ({"parameters": {"config": "{}"}, "config": {}}, TypeError, "config was given twice"),
     ({"parameters": {"file:1/x": b""}, "config": {}, "files": {"1/x": b""}}, TypeError, "'1/x' was given twice"),

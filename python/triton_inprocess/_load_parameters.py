@@ -32,6 +32,8 @@ def load_parameters(
         if key == _CONFIG:
             if config is not None:
                 raise TypeError("config was given twice: as an argument and in parameters")
+            if value is None:
+                raise TypeError("parameters['config'] must be a dict or JSON as a str, not None")
             argument, config = "parameters['config']", value
         elif isinstance(key, str) and key.startswith(_FILE):
             path, content = _file("parameters", key, value)
