@@ -111,6 +111,13 @@ def test_a_server_that_does_not_start_has_no_say(start_server: StartServer, tmp_
     assert len(_process_options._claims) == 1
 
 
+def test_a_server_that_only_the_collector_has_does_not_count(start_server: StartServer) -> None:
+    servers: list[object] = [ti.Server(log_verbose=1).start()]
+    servers.append(servers)
+    del servers
+    start_server(log_verbose=2)
+
+
 def test_options_are_not_changed(start_server: StartServer) -> None:
     start_server(log_verbose=1)
     options = ti.Options()

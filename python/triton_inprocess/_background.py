@@ -85,6 +85,7 @@ class BackgroundCall(Generic[Result]):
             self.wait()
             self._join()
             self._taken = True
+            self._clean_ups.clear()
         except BaseException:
             self.abandon()
             raise
@@ -119,6 +120,7 @@ class BackgroundCall(Generic[Result]):
             if self._given_up:
                 _call_each(self._clean_ups)
         finally:
+            _forget_dummy()
             _threads.discard(self._thread)
             self._running.release()
 
@@ -152,6 +154,13 @@ def _call_each(functions: list[Callable[[], object]]) -> None:
         except IndexError:  # whoever has got it calls it
             return
         function()
+
+
+def _forget_dummy() -> None:
+    """Forget what threading.current_thread() makes for a thread that it has not started, and keeps beyond its end."""
+    active: dict[int, threading.Thread] = threading._active  # type: ignore[attr-defined] # pyright: ignore
+    if isinstance(active.get(threading.get_ident()), threading._DummyThread):
+        active.pop(threading.get_ident(), None)
 
 
 def _exists(thread: int | None) -> bool:

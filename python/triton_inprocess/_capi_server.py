@@ -71,7 +71,7 @@ class TRITONSERVER_Server(_native.Server):
             running_servers.discard(self)
             try:
                 if self.running:
-                    prepare_stop(self, self._explicit, deadline)
+                    prepare_stop(self, self._explicit, deadline, self._exit_timeout)
             except BaseException as error:  # such as that of a signal's handler: the server is stopped all the same
                 interruption = error
             if self.running and self.use_count and time.monotonic() >= deadline and not _can_set_exit_timeout():

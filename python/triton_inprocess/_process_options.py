@@ -6,6 +6,7 @@ refused, and so is another size or interval than the first server has fixed.
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterable
 from dataclasses import replace
@@ -43,13 +44,13 @@ def claim(server: int, options: Options) -> Options:
     Raises InvalidArgumentError, naming the option and both values, for a contradiction to a server that runs.
     """
     others = list(_claims.values())
-    _claims[server] = replace(options)
     try:
-        for other in others:
-            _check(options, other)
-    except BaseException:
-        _claims.pop(server, None)
-        raise
+        _check_each(options, others)
+    except InvalidArgumentError:
+        gc.collect()  # a server that nobody has any more but the collector stops by that
+        others = list(_claims.values())
+        _check_each(options, others)
+    _claims[server] = replace(options)
     return replace(options, **_merged([options, *others]))
 
 
@@ -85,6 +86,11 @@ def _merged(all_options: Iterable[Options]) -> dict[str, Any]:
             if _asked(options, name):
                 merged[name] = getattr(options, name)
     return merged
+
+
+def _check_each(options: Options, others: Iterable[Options]) -> None:
+    for other in others:
+        _check(options, other)
 
 
 def _check(options: Options, other: Options) -> None:

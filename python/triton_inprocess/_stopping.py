@@ -9,7 +9,7 @@ import time
 
 from . import _native
 from ._quiescence import wait_for_triton_threads
-from .errors import TritonError, UnsupportedError
+from .errors import TritonError
 
 __all__ = ["UNLOAD_GRACE", "dependents_of", "model_index", "prepare_stop", "unloaded", "unloading"]
 
@@ -49,11 +49,12 @@ def unloading(server: _native.Server, names: set[str]) -> bool:
     return any(entry["name"] in names and entry.get("state") == "UNLOADING" for entry in model_index(server))
 
 
-def prepare_stop(server: _native.Server, explicit: bool, deadline: float) -> None:
+def prepare_stop(server: _native.Server, explicit: bool, deadline: float, exit_timeout: int) -> None:
     """Close a server to requests, and leave the library as little to wait for as can be until the deadline.
 
     The library's own stop looks only once a second whether requests and models are gone, and unloads models whose
     threads may still be busy (see _quiescence). `explicit`: whether the models can be unloaded before.
+    `exit_timeout`: the seconds that the library's own stop may take as it is.
     """
     if not server.stop_accepting(deadline - time.monotonic()):
         return  # a model is still being loaded: nothing can be unloaded
@@ -62,9 +63,11 @@ def prepare_stop(server: _native.Server, explicit: bool, deadline: float) -> Non
     if explicit:
         with contextlib.suppress(TritonError):  # whatever stays is for the library's own stop
             _unload_all(server, deadline)
-    # The library need not wait for as long again, if it can be told so.
-    with contextlib.suppress(UnsupportedError):
-        server.set_exit_timeout(max(0, math.ceil(deadline - time.monotonic())))
+    left = max(0, math.ceil(deadline - time.monotonic()))
+    if left != exit_timeout:
+        # The library need not wait for as long again, if it can be told so.
+        with contextlib.suppress(TritonError):
+            server.set_exit_timeout(left)
     wait_for_triton_threads()
 
 

@@ -200,7 +200,9 @@ class Server:
             finally:  # whatever interrupts it: the server is stopped all the same
                 ending.start()
                 self._ending = ending
-            return ending.result()
+            failure = ending.result()
+            self._ending = None
+            return failure
         except BaseException:
             ending.abandon()
             raise

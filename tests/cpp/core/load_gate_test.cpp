@@ -56,7 +56,7 @@ TEST_F(LoadGateTest, ManyPassWhileItCloses) {
             }
         });
     }
-    EXPECT_TRUE(wait_until([&] { return inside > 0; }));
+    EXPECT_TRUE(eventually([&] { return inside > 0; }));
     EXPECT_TRUE(gate.close(LoadGate::Deadline::max()));
     EXPECT_EQ(inside, 0);
     for (std::thread& thread : threads) {
@@ -82,7 +82,7 @@ TEST_F(LoadGateTest, AStopWaitsForALoad) {
     const auto server = start_server();
     auto load = std::make_unique<LoadGate::Pass>(server->state()->loading());
     std::thread stopping([&] { server->stop(); });
-    EXPECT_TRUE(wait_until([&] {
+    EXPECT_TRUE(eventually([&] {
         try {
             const LoadGate::Pass refused(server->state()->loading());
             return false;
