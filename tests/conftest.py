@@ -16,6 +16,7 @@ from typing import Any
 import hypothesis
 import numpy as np
 import pytest
+from helpers_gate import Gate
 
 import triton_inprocess as ti
 
@@ -33,9 +34,6 @@ StartServer = Callable[..., ti.Server]
 
 CANCEL = "TRITONSERVER_InferenceRequestCancel"  # since C API 1.25
 SET_INT_PARAMETER = "TRITONSERVER_InferenceRequestSetIntParameter"  # since 1.21
-
-# The first runtime tested whose errors name the input that has the wrong data type.
-INPUT_IN_MESSAGES = (1, 25)
 
 # Few examples by default, many with --hypothesis-profile=nightly.
 hypothesis.settings.register_profile("nightly", print_blob=True)
@@ -128,6 +126,14 @@ def start_server(runtime: ti.runtime.Runtime) -> Iterator[StartServer]:
 def server(start_server: StartServer) -> ti.Server:
     """A running server without models."""
     return start_server()
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    """Opened at the end, so that a server can stop."""
+    gate = Gate()
+    yield gate
+    gate.opened.set()
 
 
 @pytest.fixture

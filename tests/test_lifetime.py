@@ -12,7 +12,7 @@ import threading
 import time
 import traceback
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from conftest import (
     write_identity,
     write_model,
 )
+from helpers_gate import Gate
 from helpers_lifetime import (
     FloatArray,
     add,
@@ -53,31 +54,6 @@ def fill(request: capi.TRITONSERVER_InferenceRequest, array: FloatArray, name: s
     """Give a request an input; the array must stay until the request is completed."""
     request.add_input(name, capi.TRITONSERVER_DataType.FP32, array.shape)
     request.append_input_data(name, array.ctypes.data, array.nbytes, capi.TRITONSERVER_MemoryType.CPU, 0)
-
-
-class Gate:
-    """A function that a test holds up: it waits, once it was called, until the gate is opened."""
-
-    def __init__(self) -> None:
-        self.entered = threading.Semaphore(0)
-        self.opened = threading.Event()
-        self.calls = 0
-
-    def __call__(self, x: FloatArray) -> FloatArray:
-        self.calls += 1
-        self.entered.release()
-        assert self.opened.wait(20)
-        return x * 2
-
-    def wait(self) -> None:
-        assert self.entered.acquire(timeout=20)
-
-
-@pytest.fixture
-def gate() -> Iterator[Gate]:
-    gate = Gate()
-    yield gate
-    gate.opened.set()
 
 
 # -- the stop ----------------------------------------------------------------------------------------------------------
@@ -599,9 +575,12 @@ def test_the_callers_memory_is_kept_for_a_request_that_nobody_waits_for(server: 
         seen.append(float(x.sum()))
         return x[:1]
 
-    model = server.add_model(function, name="m", inputs={"x": (np.float32, (-1,))}, outputs={"y": (np.float32, (1,))})
+    specs: dict[str, Any] = {"inputs": {"x": (np.float32, (-1,))}, "outputs": {"y": (np.float32, (1,))}}
+    model = server.add_model(function, name="m", instances=3, **specs)
     for _ in range(3):
-        model.infer(inputs={"x": np.ones(1_000_000, np.float32)})
+        iterator = model.infer(inputs={"x": np.ones(1_000_000, np.float32)})
+        gate.wait()
+        del iterator
     gc.collect()
     garbage = [np.full(1_000_000, 7, np.float32) for _ in range(5)]
     gate.opened.set()
@@ -615,10 +594,26 @@ def test_the_callers_memory_of_a_request_that_nobody_waits_for_is_let_go(server:
     model = add(server, gate)
     array = four(1)
     gone = weakref.ref(array)
-    model.infer(inputs={"x": array})
+    iterator = model.infer(inputs={"x": array})
     del array
     gate.wait()
+    del iterator
     gate.opened.set()
+    wait_until(lambda: gone() is None, 3)
+
+
+def test_the_callers_memory_of_a_request_that_is_dropped_before_it_begins_is_let_go(
+    server: ti.Server, gate: Gate
+) -> None:
+    model = add(server, gate)
+    first = model.infer(inputs={"x": four(1)})
+    gate.wait()
+    array = four(2)
+    gone = weakref.ref(array)
+    model.infer(inputs={"x": array})
+    del array
+    gate.opened.set()
+    list(first)
     wait_until(lambda: gone() is None, 3)
 
 

@@ -175,6 +175,7 @@ REQUEST_FIELDS: dict[str, Any] = {
     "output_memory_type": None,
     "response_queue": None,
     "requested_outputs": None,
+    "deadline": None,
 }
 
 

@@ -550,14 +550,18 @@ def test_server_dropped_by_its_own_function(python: str) -> None:
     # The last reference goes away on one of Triton's threads, which the stop would wait for.
     source = """
 holder = {}
-dropped = threading.Event()
+begun, alone, dropped = (threading.Event() for _ in range(3))
 def drop(x):
+    begun.set()
+    assert alone.wait(10)
     holder.clear()
     dropped.set()
     return x
 holder["server"], model = start(drop, exit_timeout=2)
 iterator = model.infer(inputs={"x": X})
+assert begun.wait(10)
 del model, iterator
+alone.set()
 assert dropped.wait(10)
 print("done")
 """
@@ -567,8 +571,9 @@ print("done")
 
 def test_server_collected_during_its_own_function(python: str) -> None:
     source = """
-collected = threading.Event()
+begun, collected = threading.Event(), threading.Event()
 def collect(x):
+    begun.set()
     time.sleep(0.2)
     gc.collect()
     collected.set()
@@ -577,7 +582,8 @@ gc.disable()
 def make():
     server, model = start(collect, exit_timeout=2)
     server.myself = server
-    model.infer(inputs={"x": X})
+    iterator = model.infer(inputs={"x": X})
+    assert begun.wait(10)
 make()
 assert collected.wait(20)
 print("done")

@@ -1,31 +1,26 @@
 #include "bindings/event_loop_hub.h"
 
-#include <utility>
-
 #include "bindings/async_response_iterator.h"
-#include "bindings/garbage_collection.h"
 #include "bindings/gil.h"
 
 namespace nb = nanobind;
 
 namespace triton_inprocess {
+
 void EventLoopHub::drain() {
     for (const Ref<ResponseQueue>& queue : hub_->take()) {
-        auto found = waiting_.find(static_cast<AsyncResponseIterator*>(queue->waiter()));
-        if (found != waiting_.end()) {
-            AsyncResponseIterator* const iterator = found->first;
-            nb::object self = std::move(found->second);
-            waiting_.erase(found);
+        auto* const iterator = static_cast<AsyncResponseIterator*>(queue->waiter());
+        if (waiting_.erase(iterator) != 0) {
             // A queue can be reported after its response was fetched in another way: then the wait goes on.
-            while (!iterator->complete() && !wait_for(*iterator, self)) {
+            while (!iterator->complete() && !wait_for(*iterator)) {
             }
         }
     }
     drop_deferred();
 }
 
-bool EventLoopHub::wait_for(AsyncResponseIterator& iterator, nb::object self) {
-    waiting_.insert_or_assign(&iterator, std::move(self));
+bool EventLoopHub::wait_for(AsyncResponseIterator& iterator) {
+    waiting_.insert(&iterator);
     if (iterator.queue()->watch(hub_, &iterator)) {
         return true;
     }
@@ -33,9 +28,13 @@ bool EventLoopHub::wait_for(AsyncResponseIterator& iterator, nb::object self) {
     return false;
 }
 
+void EventLoopHub::forget(AsyncResponseIterator& iterator) noexcept {
+    iterator.queue()->unwatch();
+    waiting_.erase(&iterator);
+}
+
 void register_event_loop_hub(nb::module_& module) {
     nb::class_<EventLoopHub>(module, "EventLoopHub", nb::is_weak_referenceable(),
-                             nb::type_slots(garbage_collection_slots<EventLoopHub>()),
                              "Wakes one event loop through one file descriptor.")
         .def(nb::init<>())
         .def("fileno", &EventLoopHub::fileno)

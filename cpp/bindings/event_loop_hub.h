@@ -3,8 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include <unordered_map>
-#include <vector>
+#include <unordered_set>
 
 #include "core/completion_hub.h"
 
@@ -19,23 +18,14 @@ class EventLoopHub {
     /// Hands every response that has come to the future that waits for it.
     void drain();
 
-    /// Keeps `self`, the Python object of `iterator`, until its response has come. False when a response is there
-    /// already.
-    bool wait_for(AsyncResponseIterator& iterator, nanobind::object self);
-
-    std::vector<PyObject*> held() const {
-        std::vector<PyObject*> objects;
-        objects.reserve(waiting_.size());
-        for (const auto& [iterator, object] : waiting_) {
-            objects.push_back(object.ptr());
-        }
-        return objects;
-    }
-    void let_go() noexcept { waiting_.clear(); }
+    /// Has the iterator complete its future when its response has come; until then, or until it is forgotten, it must
+    /// live. False when a response is there already.
+    bool wait_for(AsyncResponseIterator& iterator);
+    void forget(AsyncResponseIterator& iterator) noexcept;
 
   private:
     Ref<CompletionHub> hub_ = make_ref<CompletionHub>();
-    std::unordered_map<AsyncResponseIterator*, nanobind::object> waiting_;
+    std::unordered_set<AsyncResponseIterator*> waiting_;
 };
 
 void register_event_loop_hub(nanobind::module_& module);

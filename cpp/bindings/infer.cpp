@@ -1,52 +1,84 @@
 #include "bindings/infer.h"
 
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 
 #include <string>
 #include <utility>
 
+#include "bindings/arguments.h"
 #include "bindings/async_response_iterator.h"
+#include "bindings/deadline.h"
 #include "bindings/gil.h"
+#include "bindings/model_handle.h"
 #include "bindings/pending_request.h"
 #include "bindings/request_fields.h"
+#include "bindings/request_inputs.h"
 #include "bindings/response_iterator.h"
 #include "core/inference_request.h"
-#include "core/server.h"
 
 namespace nb = nanobind;
 
 namespace triton_inprocess {
 namespace {
 
+constexpr const char* inputs_field = "inputs";
+
+/// What every function below is given.
+struct Call {
+    ModelHandle& handle;
+    nb::object model;
+    bool raise_on_error;
+    nb::handle inputs;  ///< None: they are in the fields, or there are none.
+    const nb::dict& fields;
+};
+
+nb::object inputs_of(const Call& call) {
+    if (!call.inputs.is_none()) {
+        return nb::borrow(call.inputs);
+    }
+    PyObject* const inputs = PyDict_GetItemString(call.fields.ptr(), inputs_field);
+    return nb::borrow(nb::handle(inputs));
+}
+
 /// Sends a request; with `second`, every response goes to that queue, too.
-PendingRequest submit(const Server& server, nb::object model, const std::string& name, std::int64_t version,
-                      bool raise_on_error, const nb::dict& fields, Ref<ResponseQueue> second = nullptr) {
+PendingRequest submit(const Call& call, Ref<ResponseQueue> second = nullptr) {
     drop_deferred();
-    InferenceRequest request(server.state(), name, version, RequestBlock::Use::once);
-    for (const auto [field, value] : fields) {
-        set_field(request, field, value);
+    ModelHandle& handle = call.handle;
+    handle.server()->require_accepting();
+    const ModelSignature::Tensors inputs = checked_inputs(inputs_of(call), handle);
+    InferenceRequest request(handle.server(), handle.name(), handle.version(), RequestBlock::Use::once);
+    for (const auto& [name, tensor] : inputs) {
+        request.add_input(name, tensor);
+    }
+    Deadline deadline;
+    for (const auto [name, value] : call.fields) {
+        const std::string field = text_argument("the name of a request field", name);
+        if (field == "deadline") {
+            deadline = Deadline::of(value);
+        } else if (field != inputs_field) {
+            set_field(request, field, value);
+        }
     }
     Ref<ResponseQueue> queue = make_ref<ResponseQueue>(std::move(second));
-    PendingRequest pending(queue, request.block(), std::move(model), raise_on_error);
+    PendingRequest pending(queue, request.block(), call.model, call.raise_on_error, deadline);
     const ReleaseGil guard;
     request.submit(std::move(queue));
     return pending;
 }
 
 template <typename Iterator>
-Iterator infer(const Server& server, nb::object model, const std::string& name, std::int64_t version,
-               bool raise_on_error, const nb::dict& fields) {
-    return Iterator(submit(server, std::move(model), name, version, raise_on_error, fields));
+Iterator infer(ModelHandle& handle, nb::object model, bool raise_on_error, const nb::object& inputs,
+               const nb::dict& fields) {
+    return Iterator(submit({handle, std::move(model), raise_on_error, inputs, fields}));
 }
 
 /// Two iterators over the same responses; the second hands errors out, whatever the first does.
 template <typename Iterator>
-std::pair<Iterator, Iterator> infer_twice(const Server& server, nb::object model, const std::string& name,
-                                          std::int64_t version, bool raise_on_error, const nb::dict& fields) {
+std::pair<Iterator, Iterator> infer_twice(ModelHandle& handle, nb::object model, bool raise_on_error,
+                                          const nb::object& inputs, const nb::dict& fields) {
     Ref<ResponseQueue> queue = make_ref<ResponseQueue>();
-    PendingRequest first = submit(server, model, name, version, raise_on_error, fields, queue);
-    PendingRequest second(std::move(queue), first.block(), std::move(model), false);
+    PendingRequest first = submit({handle, model, raise_on_error, inputs, fields}, queue);
+    PendingRequest second(std::move(queue), first.block(), std::move(model), false, {});
     return {Iterator(std::move(first)), Iterator(std::move(second))};
 }
 
@@ -54,27 +86,28 @@ std::pair<Iterator, Iterator> infer_twice(const Server& server, nb::object model
 
 void register_infer(nb::module_& module) {
     using namespace nb::literals;
-    module.def("infer", &infer<ResponseIterator>, "server"_a, "model"_a, "name"_a, "version"_a, "raise_on_error"_a,
+    module.def("infer", &infer<ResponseIterator>, "handle"_a, "model"_a, "raise_on_error"_a, "inputs"_a.none(),
                "fields"_a,
-               nb::sig("def infer(server: Server, model: triton_inprocess.model.Model, name: str, version: int, "
-                       "raise_on_error: bool, fields: dict[str, Any]) -> ResponseIterator"),
-               "Send a request with the given fields; the iterator waits in a thread.");
-    module.def("async_infer", &infer<AsyncResponseIterator>, "server"_a, "model"_a, "name"_a, "version"_a,
-               "raise_on_error"_a, "fields"_a,
-               nb::sig("def async_infer(server: Server, model: triton_inprocess.model.Model, name: str, version: int, "
-                       "raise_on_error: bool, fields: dict[str, Any]) -> AsyncResponseIterator"),
-               "Send a request with the given fields; the iterator waits in an event loop.");
-    module.def("infer_twice", &infer_twice<ResponseIterator>, "server"_a, "model"_a, "name"_a, "version"_a,
-               "raise_on_error"_a, "fields"_a,
-               nb::sig("def infer_twice(server: Server, model: triton_inprocess.model.Model, name: str, version: int, "
-                       "raise_on_error: bool, fields: dict[str, Any]) -> tuple[ResponseIterator, ResponseIterator]"),
-               "As infer, but with two iterators over the same responses; the second raises no errors.");
+               nb::sig("def infer(handle: ModelHandle, model: triton_inprocess.model.Model, raise_on_error: bool, "
+                       "inputs: Any, fields: dict[str, Any]) -> ResponseIterator"),
+               "Send a request; the iterator waits in a thread. `inputs` None: they are among the fields.");
     module.def(
-        "async_infer_twice", &infer_twice<AsyncResponseIterator>, "server"_a, "model"_a, "name"_a, "version"_a,
-        "raise_on_error"_a, "fields"_a,
-        nb::sig("def async_infer_twice(server: Server, model: triton_inprocess.model.Model, name: str, version: int, "
-                "raise_on_error: bool, fields: dict[str, Any]) -> tuple[AsyncResponseIterator, "
-                "AsyncResponseIterator]"),
+        "async_infer", &infer<AsyncResponseIterator>, "handle"_a, "model"_a, "raise_on_error"_a, "inputs"_a.none(),
+        "fields"_a,
+        nb::sig("def async_infer(handle: ModelHandle, model: triton_inprocess.model.Model, raise_on_error: bool, "
+                "inputs: Any, fields: dict[str, Any]) -> AsyncResponseIterator"),
+        "As infer; the iterator waits in an event loop.");
+    module.def(
+        "infer_twice", &infer_twice<ResponseIterator>, "handle"_a, "model"_a, "raise_on_error"_a, "inputs"_a.none(),
+        "fields"_a,
+        nb::sig("def infer_twice(handle: ModelHandle, model: triton_inprocess.model.Model, raise_on_error: bool, "
+                "inputs: Any, fields: dict[str, Any]) -> tuple[ResponseIterator, ResponseIterator]"),
+        "As infer, but with two iterators over the same responses; the second raises no errors.");
+    module.def(
+        "async_infer_twice", &infer_twice<AsyncResponseIterator>, "handle"_a, "model"_a, "raise_on_error"_a,
+        "inputs"_a.none(), "fields"_a,
+        nb::sig("def async_infer_twice(handle: ModelHandle, model: triton_inprocess.model.Model, raise_on_error: bool, "
+                "inputs: Any, fields: dict[str, Any]) -> tuple[AsyncResponseIterator, AsyncResponseIterator]"),
         "As async_infer, but with two iterators over the same responses; the second raises no errors.");
 }
 

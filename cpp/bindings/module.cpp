@@ -27,6 +27,7 @@
 #include "bindings/inference_response.h"
 #include "bindings/log_pipe.h"
 #include "bindings/memory_buffer.h"
+#include "bindings/model_handle.h"
 #include "bindings/python_function.h"
 #include "bindings/response_iterator.h"
 #include "bindings/runtime.h"
@@ -83,6 +84,7 @@ NB_MODULE(_native, module) {
     ti::register_event_loop_hub(module);
     ti::register_response_iterator(module);
     ti::register_async_response_iterator(module);
+    ti::register_model_handle(module);
     ti::register_infer(module);
     ti::register_python_function(module);
 }

@@ -1,22 +1,37 @@
 #include "bindings/pending_request.h"
 
+#include <string>
+
 #include "bindings/gil.h"
 #include "bindings/inference_response.h"
 
 namespace triton_inprocess {
 
 PendingRequest::PendingRequest(Ref<ResponseQueue> queue, Ref<RequestBlock> block, nanobind::object model,
-                               bool raise_on_error)
-    : queue_(std::move(queue)), block_(std::move(block)), model_(std::move(model)), raise_on_error_(raise_on_error) {
+                               bool raise_on_error, Deadline deadline)
+    : queue_(std::move(queue)),
+      block_(std::move(block)),
+      model_(std::move(model)),
+      raise_on_error_(raise_on_error),
+      deadline_(deadline) {
     block_->claim();
 }
 
-void PendingRequest::let_go() noexcept {
-    if (block_) {
-        // In this order: what is put aside after the claim has ended, somebody else is asked to fetch.
-        block_->unclaim();
-        block_ = nullptr;
-        drop_deferred();
+bool PendingRequest::let_go() noexcept {
+    if (!block_) {
+        return false;
+    }
+    // In this order: what is put aside after the claim has ended, somebody else is asked to fetch.
+    const bool last = block_->unclaim();
+    block_ = nullptr;
+    drop_deferred();
+    return last;
+}
+
+void PendingRequest::abandon() noexcept {
+    const Ref<RequestBlock> block = block_;
+    if (let_go()) {
+        block->cancel_unwanted();
     }
 }
 
@@ -27,7 +42,7 @@ nanobind::object PendingRequest::deliver(std::unique_ptr<InferenceResponse> resp
         drop_deferred();
     }
     if (response->error && raise_on_error_) {
-        let_go();  // what is raised ends the iteration, though the model may go on
+        abandon();  // what is raised ends the iteration, though the model may go on
         throw Error(*response->error);
     }
     return make_response(std::move(response), model_);
@@ -41,6 +56,12 @@ void PendingRequest::cancel() {
     } else {
         RequestBlock::require_cancel();
     }
+}
+
+void PendingRequest::expire() {
+    const std::string model = block_->model_name();
+    abandon();
+    deadline_.raise(model);
 }
 
 }  // namespace triton_inprocess

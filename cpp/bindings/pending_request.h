@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "bindings/deadline.h"
 #include "core/request_block.h"
 #include "core/response_queue.h"
 
@@ -13,8 +14,9 @@ namespace triton_inprocess {
 
 class PendingRequest {
   public:
-    PendingRequest(Ref<ResponseQueue> queue, Ref<RequestBlock> block, nanobind::object model, bool raise_on_error);
-    ~PendingRequest() { let_go(); }
+    PendingRequest(Ref<ResponseQueue> queue, Ref<RequestBlock> block, nanobind::object model, bool raise_on_error,
+                   Deadline deadline);
+    ~PendingRequest() { abandon(); }
     PendingRequest(PendingRequest&&) noexcept = default;
     PendingRequest(const PendingRequest&) = delete;
     PendingRequest& operator=(const PendingRequest&) = delete;
@@ -22,8 +24,9 @@ class PendingRequest {
 
     const Ref<ResponseQueue>& queue() const noexcept { return queue_; }
     const Ref<RequestBlock>& block() const noexcept { return block_; }
+    const Deadline& deadline() const noexcept { return deadline_; }
 
-    /// Whether the final response was handed out.
+    /// Whether the final response was handed out, or nobody wants it any more.
     bool finished() const noexcept { return !block_; }
 
     /// The Python object for a response that has come; throws the response's error if that is wanted.
@@ -32,16 +35,25 @@ class PendingRequest {
     /// Asks Triton to cancel the request; nothing happens when it is completed. Throws UNSUPPORTED before C API 1.25.
     void cancel();
 
+    /// Nobody wants what is still to come: the request is cancelled if nobody else waits for it, and drained silently
+    /// where the library cannot cancel. The second time nothing happens.
+    void abandon() noexcept;
+
+    /// The deadline has passed: abandons the request and throws TimeoutError.
+    [[noreturn]] void expire();
+
     PyObject* model() const noexcept { return model_.ptr(); }
     void drop_model() noexcept { model_.reset(); }
 
   private:
-    void let_go() noexcept;
+    /// Ends the claim; true if it was the last one.
+    bool let_go() noexcept;
 
     Ref<ResponseQueue> queue_;
-    Ref<RequestBlock> block_;  ///< Null once the final response was handed out.
+    Ref<RequestBlock> block_;  ///< Null once it is finished.
     nanobind::object model_;
     bool raise_on_error_;
+    Deadline deadline_;
 };
 
 }  // namespace triton_inprocess

@@ -8,8 +8,6 @@
 #include <variant>
 
 #include "bindings/arguments.h"
-#include "bindings/cached_attribute.h"
-#include "bindings/conversion.h"
 #include "bindings/errors.h"
 #include "runtime/error.h"
 
@@ -17,49 +15,6 @@ namespace nb = nanobind;
 
 namespace triton_inprocess {
 namespace {
-
-CachedAttribute triton_error("triton_inprocess.errors", "TritonError");
-
-/// The class that says an error with the name of the input: one that can be made of a text; null if there is none.
-PyObject* class_to_retell(const nb::python_error& error) {
-    if (error.matches(triton_error.get())) {
-        return error.type().ptr();
-    }
-    for (PyObject* const type : {PyExc_TypeError, PyExc_ValueError, PyExc_BufferError}) {
-        // UnicodeError, a ValueError, says more than a text can.
-        if (error.matches(type) && !error.matches(PyExc_UnicodeError)) {
-            return type;
-        }
-    }
-    return nullptr;
-}
-
-/// The tensor for an input; what is wrong with the data is said with the input's name.
-Tensor input_tensor(const std::string& name, nb::handle data) {
-    const std::string prefix = "input '" + name + "': ";
-    try {
-        return from_any(data);
-    } catch (const Error& error) {
-        throw Error(error.code(), prefix + error.message());
-    } catch (nb::python_error& error) {
-        if (PyObject* const type = class_to_retell(error)) {
-            const std::string message = prefix + text_of(error.value());
-            nb::raise_from(error, type, "%s", message.c_str());
-        }
-        throw;
-    }
-}
-
-void set_inputs(InferenceRequest& request, nb::handle value) {
-    if (PyDict_Check(value.ptr()) == 0) {
-        wrong_type("inputs", "a dict of input name to tensor", value);
-    }
-    for (const auto [name, data] : nb::borrow<nb::dict>(value)) {
-        const std::string input = text_argument("the name of an input", name);
-        const nb::object kept = nb::borrow(data);  // its conversion may run code that changes the dict
-        request.add_input(input, input_tensor(input, kept));
-    }
-}
 
 void set_requested_outputs(InferenceRequest& request, nb::handle value) {
     if (value.is_none()) {
@@ -119,12 +74,9 @@ void require_host_outputs(nb::handle value) {
 
 }  // namespace
 
-void set_field(InferenceRequest& request, nb::handle name, nb::handle value) {
-    const std::string field = text_argument("the name of a request field", name);
+void set_field(InferenceRequest& request, const std::string& field, nb::handle value) {
     constexpr auto unlimited = std::numeric_limits<std::uint64_t>::max();
-    if (field == "inputs") {
-        set_inputs(request, value);
-    } else if (field == "request_id") {
+    if (field == "request_id") {
         if (!value.is_none()) {
             request.set_id(text_argument(field, value));
         }
@@ -149,7 +101,7 @@ void set_field(InferenceRequest& request, nb::handle name, nb::handle value) {
         throw nb::type_error(
             ("'" + field +
              "' is not a field of a request; the fields are request_id, flags, correlation_id, priority, "
-             "timeout, inputs, parameters, output_memory_type, response_queue and requested_outputs")
+             "timeout, deadline, inputs, parameters, output_memory_type, response_queue and requested_outputs")
                 .c_str());
     }
 }

@@ -1,6 +1,8 @@
 #include "bindings/response_iterator.h"
 
+#include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "bindings/garbage_collection.h"
 #include "bindings/gil.h"
@@ -14,6 +16,11 @@ namespace {
 // How long a signal such as Ctrl-C can go unanswered.
 constexpr std::chrono::milliseconds signal_interval(50);
 
+std::chrono::nanoseconds wait_time(const Deadline& deadline) noexcept {
+    const std::chrono::nanoseconds interval = signal_interval;
+    return deadline.exists() ? std::min<std::chrono::nanoseconds>(interval, deadline.remaining()) : interval;
+}
+
 /// The end of an iteration, set as an error: a C++ exception would cost a microsecond for every request.
 nb::object end() {
     PyErr_SetNone(PyExc_StopIteration);
@@ -22,16 +29,21 @@ nb::object end() {
 
 }  // namespace
 
-nb::object ResponseIterator::next() {
+std::unique_ptr<InferenceResponse> ResponseIterator::wait() {
     if (request_.finished()) {
-        return end();
+        return nullptr;
     }
+    begun_ = true;
     const Ref<ResponseQueue> queue = request_.queue();
     std::unique_ptr<InferenceResponse> response = queue->pop();
     while (!response) {
+        if (request_.deadline().passed()) {
+            request_.expire();
+        }
         {
+            const auto time = wait_time(request_.deadline());
             const ReleaseGil guard;
-            queue->wait_for(signal_interval);
+            queue->wait_for(time);
         }
         response = queue->pop();
         if (!response && !request_.finished()) {
@@ -41,10 +53,39 @@ nb::object ResponseIterator::next() {
             throw nb::python_error();
         }
         if (!response && request_.finished()) {
-            return end();  // another thread has received the final response
+            return nullptr;  // another thread has received the final response
         }
     }
-    return request_.deliver(std::move(response));
+    return response;
+}
+
+nb::object ResponseIterator::next() {
+    std::unique_ptr<InferenceResponse> response = wait();
+    return response ? request_.deliver(std::move(response)) : end();
+}
+
+nb::object ResponseIterator::result() {
+    if (begun_) {
+        throw Error(TRITONSERVER_ERROR_UNSUPPORTED,
+                    "result() is for an iterator whose responses nobody has asked for yet");
+    }
+    OneResponse one;
+    while (std::unique_ptr<InferenceResponse> response = wait()) {
+        if (std::unique_ptr<InferenceResponse> result = add(one, std::move(response))) {
+            return request_.deliver(std::move(result));
+        }
+    }
+    throw Error(TRITONSERVER_ERROR_CANCELLED, "the iterator was closed");
+}
+
+std::unique_ptr<InferenceResponse> ResponseIterator::add(OneResponse& one,
+                                                         std::unique_ptr<InferenceResponse> response) {
+    try {
+        return one.add(std::move(response));
+    } catch (const Error&) {
+        request_.abandon();
+        throw;
+    }
 }
 
 void register_response_iterator(nb::module_& module) {
@@ -57,11 +98,25 @@ void register_response_iterator(nb::module_& module) {
             nb::sig("def __iter__(self) -> ResponseIterator"))
         .def("__next__", &ResponseIterator::next, nb::sig("def __next__(self) -> InferenceResponse"),
              "The next response. Raises its error as a TritonError, unless raise_on_error=False was given.")
+        .def(
+            "result", &ResponseIterator::result, nb::sig("def result(self) -> InferenceResponse"),
+            "Wait for the response of a model that sends one.\n\n"
+            "Raises its error as a TritonError, unless raise_on_error=False was given; UnsupportedError when the model "
+            "sends several or none, or after the iteration has begun; TimeoutError at the deadline.")
         .def("__repr__", [](const ResponseIterator& self) { return represent("ResponseIterator", self.request()); })
         .def("cancel", &ResponseIterator::cancel,
              "Ask Triton to cancel the request (TRITONSERVER_InferenceRequestCancel). The iterator still ends with a "
-             "final "
-             "response. Raises UnsupportedError before C API 1.25.");
+             "final response. Raises UnsupportedError before C API 1.25.")
+        .def(
+            "close", &ResponseIterator::close,
+            "End the iteration: the request is cancelled, as it is when the iterator is dropped before its end. Before "
+            "C API 1.25 it goes on, and nobody hears of it.")
+        .def(
+            "__enter__", [](nb::handle self) { return nb::borrow(self); },
+            nb::sig("def __enter__(self) -> ResponseIterator"))
+        .def(
+            "__exit__", [](ResponseIterator& self, const nb::args& /*exception*/) { self.close(); },
+            nb::sig("def __exit__(self, *exception: object) -> None"), "Close it.");
 }
 
 }  // namespace triton_inprocess

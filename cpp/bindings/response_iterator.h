@@ -4,9 +4,11 @@
 #include <nanobind/nanobind.h>
 
 #include <array>
+#include <memory>
 #include <utility>
 
 #include "bindings/pending_request.h"
+#include "core/one_response.h"
 
 namespace triton_inprocess {
 
@@ -16,14 +18,26 @@ class ResponseIterator {
 
     /// Waits with the GIL released, and still answers Ctrl-C.
     nanobind::object next();
+
+    /// The response of a model that sends one. Throws UNSUPPORTED for more or less, and after the iteration has begun.
+    nanobind::object result();
+
     void cancel() { request_.cancel(); }
+    void close() noexcept { request_.abandon(); }
     const PendingRequest& request() const noexcept { return request_; }
 
     std::array<PyObject*, 1> held() const noexcept { return {request_.model()}; }
     void let_go() noexcept { request_.drop_model(); }
 
   private:
+    /// The next response; null when the iteration has ended.
+    std::unique_ptr<InferenceResponse> wait();
+
+    /// What `one` makes of it; what it throws ends the request.
+    std::unique_ptr<InferenceResponse> add(OneResponse& one, std::unique_ptr<InferenceResponse> response);
+
     PendingRequest request_;
+    bool begun_ = false;
 };
 
 void register_response_iterator(nanobind::module_& module);

@@ -30,7 +30,7 @@ class Delivering {
 }  // namespace
 
 RequestBlock::RequestBlock(Ref<ServerState> server, const std::string& model_name, std::int64_t model_version, Use use)
-    : server_(std::move(server)), use_(use), server_use_(std::in_place, server_) {
+    : server_(std::move(server)), model_name_(model_name), use_(use), server_use_(std::in_place, server_) {
     server_->require_accepting();
     check(api().TRITONSERVER_InferenceRequestNew(&request_, server_->get(), model_name.c_str(), model_version));
     if (use_ == Use::reusable) {
@@ -191,6 +191,13 @@ void RequestBlock::cancel() {
     require_cancel();
     cancel_when_sent_.store(true);
     check(cancel_if_asked());
+}
+
+void RequestBlock::cancel_unwanted() noexcept {
+    if (in_flight()) {
+        cancel_when_sent_.store(true);
+        ignore(cancel_if_asked());
+    }
 }
 
 TRITONSERVER_Error* RequestBlock::cancel_if_asked() {

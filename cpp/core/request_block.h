@@ -55,12 +55,14 @@ class RequestBlock final : public RefCounted {
 
     /// Whoever will fetch the responses claims the request, and no longer than that.
     void claim() noexcept { claims_.fetch_add(1); }
-    void unclaim() noexcept { claims_.fetch_sub(1); }
+    /// True if nobody claims it any more.
+    bool unclaim() noexcept { return claims_.fetch_sub(1) == 1; }
 
     /// The input buffer that holds `address`, or null. Only while the request is in flight.
     Ref<Buffer> owner_of(const void* address) const noexcept;
 
     const ServerState& server() const noexcept { return *server_; }
+    const std::string& model_name() const noexcept { return model_name_; }
 
     /// How a request is sent whose author wants to be told of everything himself.
     struct Submission {
@@ -79,6 +81,9 @@ class RequestBlock final : public RefCounted {
     /// in flight or not: whether a request is still in flight is a matter of luck.
     void cancel();
     bool is_cancelled();
+
+    /// As `cancel`, where the library can, and without a word.
+    void cancel_unwanted() noexcept;
 
     /// Waits for the release of a request that is answered, which is a matter of microseconds; at most a second, and
     /// not at all on the thread that is delivering the answer. Not with the GIL: telling of the answer may need it.
@@ -104,6 +109,7 @@ class RequestBlock final : public RefCounted {
     void finish_one() noexcept;
 
     const Ref<ServerState> server_;
+    const std::string model_name_;
     const Use use_;
     std::mutex mutex_;
     std::optional<ServerUse> server_use_;  ///< For as long as there is a C request.

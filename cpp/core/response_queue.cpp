@@ -49,7 +49,7 @@ std::unique_ptr<InferenceResponse> ResponseQueue::pop() noexcept {
     return response;
 }
 
-bool ResponseQueue::wait_for(std::chrono::milliseconds time) noexcept {
+bool ResponseQueue::wait_for(std::chrono::nanoseconds time) noexcept {
     std::unique_lock<std::mutex> lock(mutex_);
     ++sleepers_;
     const bool there = arrived_.wait_for(lock, time, [this] { return first_ != nullptr; });
@@ -70,6 +70,13 @@ bool ResponseQueue::watch(Ref<CompletionHub> hub, void* waiter) noexcept {
 void* ResponseQueue::waiter() const noexcept {
     const std::scoped_lock guard(mutex_);
     return waiter_;
+}
+
+void ResponseQueue::unwatch() noexcept {
+    Ref<CompletionHub> hub;
+    const std::scoped_lock guard(mutex_);
+    hub = std::move(hub_);
+    waiter_ = nullptr;
 }
 
 }  // namespace triton_inprocess

@@ -25,13 +25,16 @@ class ResponseQueue final : public RefCounted {
     std::unique_ptr<InferenceResponse> pop() noexcept;
 
     /// Sleeps until a response is there (true) or the time is over (false).
-    bool wait_for(std::chrono::milliseconds time) noexcept;
+    bool wait_for(std::chrono::nanoseconds time) noexcept;
 
     /// Has `hub` told of the next response. `waiter` comes back from `waiter()` then; it is not touched here. False
     /// when a response is there already: nothing will be told.
     bool watch(Ref<CompletionHub> hub, void* waiter) noexcept;
 
     void* waiter() const noexcept;
+
+    /// Nobody waits any more.
+    void unwatch() noexcept;
 
   private:
     const Ref<ResponseQueue> second_;

@@ -37,6 +37,18 @@ void check_file_name(const std::string& parameter) {
     }
 }
 
+/// Counts a change of the models at its end, however that is reached.
+class ModelChange {
+  public:
+    explicit ModelChange(Ref<ServerState> server) : server_(std::move(server)) {}
+    ~ModelChange() { server_->count_model_change(); }
+    ModelChange(const ModelChange&) = delete;
+    ModelChange& operator=(const ModelChange&) = delete;
+
+  private:
+    Ref<ServerState> server_;
+};
+
 }  // namespace
 
 Server::Server(const ServerOptions& options) : state_(ServerRegistry::instance().start(options)) {}
@@ -137,12 +149,14 @@ void Server::set_exit_timeout(unsigned seconds) {
 
 void Server::poll_model_repository() {
     const ServerUse server = use();
+    const ModelChange change(state_);
     const LoadGate::Pass loading(state_->loading());
     check(api().TRITONSERVER_ServerPollModelRepository(server.get()));
 }
 
 void Server::register_model_repository(const std::string& path, const std::vector<const Parameter*>& name_mapping) {
     const ServerUse server = use();
+    const ModelChange change(state_);
     auto parameters = c_parameters(name_mapping);
     check(api().TRITONSERVER_ServerRegisterModelRepository(server.get(), c_text(path, "repository_path"),
                                                            parameters.data(),
@@ -151,11 +165,13 @@ void Server::register_model_repository(const std::string& path, const std::vecto
 
 void Server::unregister_model_repository(const std::string& path) {
     const ServerUse server = use();
+    const ModelChange change(state_);
     check(api().TRITONSERVER_ServerUnregisterModelRepository(server.get(), c_text(path, "repository_path")));
 }
 
 void Server::load_model(const std::string& name) {
     const ServerUse server = use();
+    const ModelChange change(state_);
     const LoadGate::Pass loading(state_->loading());
     check(api().TRITONSERVER_ServerLoadModel(server.get(), c_text(name, "model_name")));
 }
@@ -165,6 +181,7 @@ void Server::load_model_with_parameters(const std::string& name, const std::vect
         check_file_name(parameter->name());
     }
     const ServerUse server = use();
+    const ModelChange change(state_);
     const LoadGate::Pass loading(state_->loading());
     auto c_values = c_parameters(parameters);
     check(api().TRITONSERVER_ServerLoadModelWithParameters(server.get(), c_text(name, "model_name"), c_values.data(),
@@ -173,11 +190,13 @@ void Server::load_model_with_parameters(const std::string& name, const std::vect
 
 void Server::unload_model(const std::string& name) {
     const ServerUse server = use();
+    const ModelChange change(state_);
     check(api().TRITONSERVER_ServerUnloadModel(server.get(), c_text(name, "model_name")));
 }
 
 void Server::unload_model_and_dependents(const std::string& name) {
     const ServerUse server = use();
+    const ModelChange change(state_);
     check(api().TRITONSERVER_ServerUnloadModelAndDependents(server.get(), c_text(name, "model_name")));
 }
 

@@ -53,6 +53,10 @@ class ServerState final : public RefCounted {
     void add_reusable(RequestBlock* request);
     void remove_reusable(RequestBlock* request) noexcept;
 
+    /// How often models may have come, gone or changed.
+    std::uint64_t model_changes() const noexcept { return model_changes_.load(); }
+    void count_model_change() noexcept { model_changes_.fetch_add(1); }
+
     /// Calls and C objects that still need the C server.
     std::int64_t use_count() const noexcept { return uses_.load(); }
 
@@ -72,6 +76,7 @@ class ServerState final : public RefCounted {
     std::atomic<Phase> phase_{Phase::running};
     std::atomic<bool> accepting_{true};
     mutable std::atomic<std::int64_t> uses_{0};
+    std::atomic<std::uint64_t> model_changes_{0};
     mutable LoadGate loading_;
     std::mutex reusable_mutex_;
     std::unordered_set<RequestBlock*> reusable_;

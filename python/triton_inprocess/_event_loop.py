@@ -1,7 +1,7 @@
 """Which hub wakes which event loop.
 
-A hub belongs to its loop, which holds it as the callback of a descriptor. Everything here is weak: a hub refers to the
-futures that wait, and those to their loop, so that a strong reference would keep a closed loop for ever.
+A hub belongs to its loop, which holds it as the callback of a descriptor. Everything here is weak: nothing keeps a loop
+that is closed.
 """
 
 from __future__ import annotations
@@ -9,12 +9,44 @@ from __future__ import annotations
 import asyncio
 import threading
 import weakref
+from typing import TYPE_CHECKING, Any
 
 from ._native import EventLoopHub
 
-__all__ = ["running"]
+if TYPE_CHECKING:
+    from ._native import AsyncResponseIterator, InferenceResponse
+
+__all__ = ["ResponseFuture", "expire_after", "running"]
 
 Loop = asyncio.AbstractEventLoop
+
+
+class ResponseFuture(asyncio.Future["InferenceResponse"]):
+    """A future for the next response, which keeps the iterator for as long as somebody waits."""
+
+    __slots__ = ("iterator",)
+
+    iterator: AsyncResponseIterator | None
+
+    def cancel(self, msg: Any = None) -> bool:
+        """Let go of the iterator: if nobody else has it, or it was awaited itself, its request is cancelled."""
+        cancelled = super().cancel(msg)
+        iterator = self.iterator
+        if cancelled and iterator is not None:
+            self.iterator = None
+            iterator.forget()
+        return cancelled
+
+
+def expire_after(loop: Loop, future: ResponseFuture, seconds: float) -> None:
+    """Have the future's iterator give up after so many seconds, unless the future is done by then."""
+
+    def expire() -> None:
+        if future.iterator is not None:
+            future.iterator.expire()
+
+    timer = loop.call_later(seconds, expire)
+    future.add_done_callback(lambda _: timer.cancel())
 
 
 class _LastOfThread(threading.local):

@@ -18,7 +18,9 @@ __all__ = ["async_infer", "infer"]
 _tasks: set[asyncio.Task[None]] = set()
 
 
-def infer(model: Model, raise_on_error: bool, fields: dict[str, Any]) -> ResponseIterator:
+def infer(
+    model: Model, raise_on_error: bool, inputs: dict[str, Any] | None, fields: dict[str, Any]
+) -> ResponseIterator:
     """As Model.infer, with a `response_queue` in `fields`: a thread puts every response there, too."""
     import inspect
 
@@ -26,7 +28,7 @@ def infer(model: Model, raise_on_error: bool, fields: dict[str, Any]) -> Respons
     target = _checked(fields.pop("response_queue"))
     if inspect.iscoroutinefunction(target.put):
         raise TypeError("response_queue must be a queue.SimpleQueue here; one of asyncio is for async_infer")
-    first, second = _native.infer_twice(model._native, model, model.name, model.version, raise_on_error, fields)
+    first, second = _native.infer_twice(model._handle, model, raise_on_error, inputs, fields)
 
     def forward() -> None:
         for response in second:
@@ -36,14 +38,16 @@ def infer(model: Model, raise_on_error: bool, fields: dict[str, Any]) -> Respons
     return first
 
 
-def async_infer(model: Model, raise_on_error: bool, fields: dict[str, Any]) -> AsyncResponseIterator:
+def async_infer(
+    model: Model, raise_on_error: bool, inputs: dict[str, Any] | None, fields: dict[str, Any]
+) -> AsyncResponseIterator:
     """As Model.async_infer, with a `response_queue` in `fields`: a task puts every response there, too."""
     import asyncio
 
     fields = dict(fields)
     target = _checked(fields.pop("response_queue"))
     loop = asyncio.get_running_loop()
-    first, second = _native.async_infer_twice(model._native, model, model.name, model.version, raise_on_error, fields)
+    first, second = _native.async_infer_twice(model._handle, model, raise_on_error, inputs, fields)
 
     async def forward() -> None:
         async for response in second:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _native, _queue_forwarder
-from ._native import AsyncResponseIterator, ResponseIterator
+from ._native import AsyncResponseIterator, ModelHandle, ResponseIterator, Tensor
 from .flags import ModelBatchFlag, ModelTxnPropertyFlag
 from .request import InferenceRequest
 
@@ -29,7 +29,7 @@ class Model:
         reason: Why it is in that state.
     """
 
-    __slots__ = ("__weakref__", "_native", "name", "reason", "server", "state", "version")
+    __slots__ = ("__weakref__", "_handle", "_native", "name", "reason", "server", "state", "version")
 
     def __init__(
         self, server: Server, name: str, version: int = -1, state: str | None = None, reason: str | None = None
@@ -49,6 +49,7 @@ class Model:
         self.state: str | None = state
         self.reason: str | None = reason
         self._native: TRITONSERVER_Server = server._running()
+        self._handle = ModelHandle(self._native, name, version)
 
     def create_request(self, **fields: Any) -> InferenceRequest:
         """A request for this model, to be filled and sent with `infer` or `async_infer`."""
@@ -62,6 +63,9 @@ class Model:
     ) -> ResponseIterator:
         """Send a request (TRITONSERVER_ServerInferAsync) and return an iterator over its responses.
 
+        `infer(...).result()` is the response of a model that sends one. An iterator that is dropped or closed before
+        its end cancels its request.
+
         Args:
             inference_request: The request, or its inputs as a dict.
             raise_on_error: Whether a response that carries an error raises it, instead of being handed out.
@@ -72,14 +76,18 @@ class Model:
             NotFoundError: The server has no such model or version.
             UnavailableError: The server is stopped, or the model is not loaded.
             TypeError, ValueError: A field is none, or is of the wrong type or value.
+
+        While they wait, the iterator's methods raise the error of the response (`raise_on_error`), and TimeoutError at
+        the `deadline`.
         """
+        inputs = None
         if inference_request is not None:
-            fields = self._fields(inference_request, fields)
+            inputs, fields = self._inputs_and_fields(inference_request, fields)
         if raise_on_error is not True and raise_on_error is not False:
             raise TypeError(f"raise_on_error must be a bool, not {type(raise_on_error).__name__}")
-        if fields.get("response_queue") is not None:
-            return _queue_forwarder.infer(self, raise_on_error, fields)
-        return _native.infer(self._native, self, self.name, self.version, raise_on_error, fields)
+        if "response_queue" in fields and fields["response_queue"] is not None:
+            return _queue_forwarder.infer(self, raise_on_error, inputs, fields)
+        return _native.infer(self._handle, self, raise_on_error, inputs, fields)
 
     def async_infer(
         self,
@@ -87,29 +95,41 @@ class Model:
         raise_on_error: bool = True,
         **fields: Any,
     ) -> AsyncResponseIterator:
-        """As `infer`, but the iterator is for `async for`."""
+        """As `infer`, but the iterator is for `async for`; `await` it for the response of a model that sends one."""
+        inputs = None
         if inference_request is not None:
-            fields = self._fields(inference_request, fields)
+            inputs, fields = self._inputs_and_fields(inference_request, fields)
         if raise_on_error is not True and raise_on_error is not False:
             raise TypeError(f"raise_on_error must be a bool, not {type(raise_on_error).__name__}")
-        if fields.get("response_queue") is not None:
-            return _queue_forwarder.async_infer(self, raise_on_error, fields)
-        return _native.async_infer(self._native, self, self.name, self.version, raise_on_error, fields)
+        if "response_queue" in fields and fields["response_queue"] is not None:
+            return _queue_forwarder.async_infer(self, raise_on_error, inputs, fields)
+        return _native.async_infer(self._handle, self, raise_on_error, inputs, fields)
 
-    def _fields(self, request: InferenceRequest | Mapping[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
-        if isinstance(request, InferenceRequest):
-            if fields:
-                raise TypeError(f"give an inference_request or its fields, not both: {', '.join(fields)}")
-            if request.model is not self:
-                self._check_same_model(request.model)
-            return request.fields()
-        if not isinstance(request, Mapping):
-            raise TypeError(
-                f"inference_request must be an InferenceRequest or a dict of inputs, not {type(request).__name__}"
-            )
+    def __call__(self, **inputs: Any) -> dict[str, Tensor]:
+        """Infer once, with the inputs as keywords; returns the outputs by name.
+
+        Raises what `infer` and its `result()` raise: it is for models that send one response.
+        """
+        return _native.infer(self._handle, self, True, inputs, {}).result().outputs
+
+    def _inputs_and_fields(
+        self, request: InferenceRequest | Mapping[str, Any], fields: dict[str, Any]
+    ) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+        if type(request) is not dict:
+            if isinstance(request, InferenceRequest):
+                if fields:
+                    raise TypeError(f"give an inference_request or its fields, not both: {', '.join(fields)}")
+                if request.model is not self:
+                    self._check_same_model(request.model)
+                return None, request.fields()
+            if not isinstance(request, Mapping):
+                raise TypeError(
+                    f"inference_request must be an InferenceRequest or a dict of inputs, not {type(request).__name__}"
+                )
+            request = dict(request)
         if "inputs" in fields:
             raise TypeError("inputs were given twice")
-        return {"inputs": dict(request), **fields}
+        return request, fields
 
     def _check_same_model(self, other: object) -> None:
         if not isinstance(other, Model):

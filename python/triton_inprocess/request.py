@@ -24,16 +24,18 @@ class InferenceRequest:
 
     Attributes:
         model: The model it is for.
-        request_id: Comes back with each response and stands in Triton's logs and errors.
+        request_id: Comes back with each response and stands in Triton's logs.
         flags: TRITONSERVER_RequestFlag: 1 starts a sequence, 2 ends one.
         correlation_id: Which sequence it belongs to: a number or a text.
         priority: 1 goes first; 0 is the model's default.
         timeout: Microseconds that it may wait in the queue; 0 is the model's default.
-        inputs: A tensor, or anything that can become one, for each input.
+        inputs: A tensor, or anything that can become one, for each input. Lists and numbers take the model's type.
         parameters: Sent along to the model. Needs C API 1.21.
         output_memory_type: Where outputs go; host memory is what there is.
         response_queue: Every response is put there, too: a queue.SimpleQueue, or an asyncio.Queue with `async_infer`.
         requested_outputs: Names of the outputs to compute; all of them by default.
+        deadline: Seconds that the caller waits, from sending the request on: then it is cancelled, and TimeoutError is
+            raised. None: for ever.
     """
 
     model: Model
@@ -47,6 +49,7 @@ class InferenceRequest:
     output_memory_type: MemoryType | str | None = None
     response_queue: queue.SimpleQueue[InferenceResponse] | asyncio.Queue[InferenceResponse] | None = None
     requested_outputs: Sequence[str] | None = None
+    deadline: float | None = None
 
     def fields(self) -> dict[str, Any]:
         """What differs from the defaults, as keywords of `Model.infer`."""
@@ -69,4 +72,5 @@ _DEFAULTS: dict[str, Any] = {
     "output_memory_type": None,
     "response_queue": None,
     "requested_outputs": None,
+    "deadline": None,
 }

@@ -3,7 +3,7 @@ The native part of triton_inprocess. Not for direct use: names here change witho
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 import concurrent.futures
 import enum
 from typing import Any, overload
@@ -1620,6 +1620,13 @@ class ResponseIterator:
         The next response. Raises its error as a TritonError, unless raise_on_error=False was given.
         """
 
+    def result(self) -> InferenceResponse:
+        """
+        Wait for the response of a model that sends one.
+
+        Raises its error as a TritonError, unless raise_on_error=False was given; UnsupportedError when the model sends several or none, or after the iteration has begun; TimeoutError at the deadline.
+        """
+
     def __repr__(self) -> str: ...
 
     def cancel(self) -> None:
@@ -1627,14 +1634,31 @@ class ResponseIterator:
         Ask Triton to cancel the request (TRITONSERVER_InferenceRequestCancel). The iterator still ends with a final response. Raises UnsupportedError before C API 1.25.
         """
 
+    def close(self) -> None:
+        """
+        End the iteration: the request is cancelled, as it is when the iterator is dropped before its end. Before C API 1.25 it goes on, and nobody hears of it.
+        """
+
+    def __enter__(self) -> ResponseIterator: ...
+
+    def __exit__(self, *exception: object) -> None:
+        """Close it."""
+
 class AsyncResponseIterator:
-    """The responses to one request, in their order, for `async for`."""
+    """
+    The responses to one request, in their order, for `async for`; awaited, the response of a model that sends one.
+    """
 
     def __aiter__(self) -> AsyncResponseIterator: ...
 
     def __anext__(self) -> asyncio.Future[InferenceResponse]:
         """
-        A future for the next response. It raises the response's error as a TritonError, unless raise_on_error=False was given.
+        A future for the next response. It raises the response's error as a TritonError, unless raise_on_error=False was given, and TimeoutError at the deadline.
+        """
+
+    def __await__(self) -> Generator[Any, None, InferenceResponse]:
+        """
+        Wait for the response of a model that sends one. Raises UnsupportedError when it sends several or none, or after the iteration has begun; else as `__anext__`.
         """
 
     def __repr__(self) -> str: ...
@@ -1644,20 +1668,36 @@ class AsyncResponseIterator:
         Ask Triton to cancel the request (TRITONSERVER_InferenceRequestCancel). The iterator still ends with a final response. Raises UnsupportedError before C API 1.25.
         """
 
-def infer(server: Server, model: triton_inprocess.model.Model, name: str, version: int, raise_on_error: bool, fields: dict[str, Any]) -> ResponseIterator:
-    """Send a request with the given fields; the iterator waits in a thread."""
+    def close(self) -> None:
+        """
+        End the iteration: the request is cancelled, as it is when the iterator is dropped before its end, or the task that waits for it is cancelled. Before C API 1.25 it goes on, and nobody hears of it.
+        """
 
-def async_infer(server: Server, model: triton_inprocess.model.Model, name: str, version: int, raise_on_error: bool, fields: dict[str, Any]) -> AsyncResponseIterator:
+    def forget(self) -> None:
+        """Called when the future is cancelled that was waited for."""
+
+    def expire(self) -> None:
+        """Called at the deadline: whoever waits gets a TimeoutError."""
+
+class ModelHandle:
+    """Where the requests of a Model go."""
+
+    def __init__(self, server: Server, name: str, version: int) -> None: ...
+
+def infer(handle: ModelHandle, model: triton_inprocess.model.Model, raise_on_error: bool, inputs: Any, fields: dict[str, Any]) -> ResponseIterator:
     """
-    Send a request with the given fields; the iterator waits in an event loop.
+    Send a request; the iterator waits in a thread. `inputs` None: they are among the fields.
     """
 
-def infer_twice(server: Server, model: triton_inprocess.model.Model, name: str, version: int, raise_on_error: bool, fields: dict[str, Any]) -> tuple[ResponseIterator, ResponseIterator]:
+def async_infer(handle: ModelHandle, model: triton_inprocess.model.Model, raise_on_error: bool, inputs: Any, fields: dict[str, Any]) -> AsyncResponseIterator:
+    """As infer; the iterator waits in an event loop."""
+
+def infer_twice(handle: ModelHandle, model: triton_inprocess.model.Model, raise_on_error: bool, inputs: Any, fields: dict[str, Any]) -> tuple[ResponseIterator, ResponseIterator]:
     """
     As infer, but with two iterators over the same responses; the second raises no errors.
     """
 
-def async_infer_twice(server: Server, model: triton_inprocess.model.Model, name: str, version: int, raise_on_error: bool, fields: dict[str, Any]) -> tuple[AsyncResponseIterator, AsyncResponseIterator]:
+def async_infer_twice(handle: ModelHandle, model: triton_inprocess.model.Model, raise_on_error: bool, inputs: Any, fields: dict[str, Any]) -> tuple[AsyncResponseIterator, AsyncResponseIterator]:
     """
     As async_infer, but with two iterators over the same responses; the second raises no errors.
     """
