@@ -97,8 +97,10 @@ OTHERS = {
     "Parameter": {"name": "what it was made with", "type": "what it was made with"},
     "Server": {
         "address": "of the C object, for other packages",
+        "give_up": "of this package",
         "running": "of this package",
         "stop_accepting": "of this package",
+        "stop_within": "of this package",
         "use_count": "of this package",
     },
 }

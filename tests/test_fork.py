@@ -78,3 +78,104 @@ os.waitpid(child, 0)
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines() == ["True", "True"], result.stderr
+
+
+CHILD = """
+import os, sys, threading, time, warnings
+import numpy as np
+import triton_inprocess as ti
+warnings.simplefilter("ignore", DeprecationWarning)
+def in_child(function):
+    child = os.fork()
+    if child == 0:
+        try:
+            print(function(), flush=True)
+        except BaseException as error:
+            print(type(error).__name__, error, flush=True)
+        sys.exit(7)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 7, status
+"""
+
+
+def run_child(source: str) -> list[str]:
+    result = subprocess.run(
+        [sys.executable, "-c", CHILD + source], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout.splitlines()
+
+
+@pytest.mark.parametrize("call", ["ti.Server().start()", "ti.Server().__enter__()", "asyncio.run(enter())"])
+def test_no_server_starts_in_a_child_of_a_process_with_one(runtime: ti.runtime.Runtime, call: str) -> None:
+    source = f"""
+import asyncio
+async def enter():
+    async with ti.Server():
+        pass
+server = ti.Server().start()
+in_child(lambda: {call})
+print(server.live())
+server.stop()
+"""
+    error, live = run_child(source)
+    assert error.startswith("UnavailableError this process was forked from one with a Triton server")
+    assert "spawn" in error
+    assert live == "True"
+
+
+def test_a_server_starts_in_a_child_of_a_process_without_one(runtime: ti.runtime.Runtime) -> None:
+    source = """
+def serve():
+    with ti.Server(metrics=False) as server:
+        return server.live()
+ti.runtime.load()
+in_child(serve)
+"""
+    assert run_child(source) == ["True"]
+
+
+@pytest.mark.parametrize("call", ["server.stop()", "server.unload('echo')", "server.load('echo')", "server.stop(1)"])
+def test_management_in_a_child(runtime: ti.runtime.Runtime, call: str) -> None:
+    source = f"""
+server = ti.Server().start()
+server.add_model(lambda x: x, name="echo", inputs={{"x": (np.float32, (2,))}}, outputs={{"y": (np.float32, (2,))}})
+in_child(lambda: {call})
+print(server.model("echo").ready(), server._files.root.is_dir())
+"""
+    child, parent = run_child(source)
+    assert child == "None" if "stop" in call else child.startswith("UnavailableError") and "forked" in child
+    assert parent == "True True"
+
+
+def test_a_stop_that_goes_on_in_the_parent_is_not_waited_for_in_the_child(runtime: ti.runtime.Runtime) -> None:
+    source = """
+entered, opened = threading.Event(), threading.Event()
+def wait(x):
+    entered.set()
+    opened.wait()
+    return x
+server = ti.Server().start()
+model = server.add_model(wait, name="m", inputs={"x": (np.float32, (2,))}, outputs={"y": (np.float32, (2,))})
+iterator = model.infer({"x": np.ones(2, np.float32)})
+assert entered.wait(10)
+main = threading.get_ident()
+import signal
+def interrupt(*_):
+    raise KeyboardInterrupt
+signal.signal(signal.SIGALRM, interrupt)
+signal.setitimer(signal.ITIMER_REAL, 0.2)
+try:
+    server.stop()
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+in_child(server.stop)
+opened.set()
+server.stop()
+print(next(iterator).outputs["y"].numpy().tolist())
+"""
+    interrupted, child, answer = run_child(source)
+    assert interrupted == "interrupted"
+    assert child.startswith("UnavailableError")
+    assert "forked" in child
+    assert answer == "[1.0, 1.0]"

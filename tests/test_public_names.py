@@ -107,15 +107,28 @@ NO_DEFAULT = inspect.Parameter.empty
 
 SIGNATURES: dict[str, list[tuple[str, Any]]] = {
     "Server": [("options", None), ("options_fields", NO_DEFAULT)],
-    "Server.start": [("self", NO_DEFAULT), ("wait_until_ready", False), ("polling_interval", 0.1), ("timeout", None)],
-    "Server.stop": [("self", NO_DEFAULT)],
+    "Server.start": [
+        ("self", NO_DEFAULT),
+        ("wait_until_ready", False),
+        ("polling_interval", 0.1),
+        ("timeout", None),
+        ("progress", None),
+    ],
+    "Server.stop": [("self", NO_DEFAULT), ("timeout", None)],
     "Server.live": [("self", NO_DEFAULT)],
     "Server.ready": [("self", NO_DEFAULT)],
     "Server.metadata": [("self", NO_DEFAULT)],
     "Server.metrics": [("self", NO_DEFAULT), ("format", ti.MetricFormat.PROMETHEUS)],
     "Server.model": [("self", NO_DEFAULT), ("name", NO_DEFAULT), ("version", -1)],
     "Server.models": [("self", NO_DEFAULT), ("exclude_not_ready", False)],
-    "Server.load": [("self", NO_DEFAULT), ("name", NO_DEFAULT), ("parameters", None)],
+    "Server.load": [
+        ("self", NO_DEFAULT),
+        ("name", NO_DEFAULT),
+        ("parameters", None),
+        ("config", None),
+        ("files", None),
+        ("progress", None),
+    ],
     "Server.unload": [
         ("self", NO_DEFAULT),
         ("model", NO_DEFAULT),

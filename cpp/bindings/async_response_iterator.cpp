@@ -6,6 +6,7 @@
 #include "bindings/errors.h"
 #include "bindings/event_loop_hub.h"
 #include "bindings/garbage_collection.h"
+#include "bindings/representation.h"
 
 namespace nb = nanobind;
 
@@ -176,6 +177,8 @@ void register_async_response_iterator(nb::module_& module) {
             "Wait for the response of a model that sends one. Raises UnsupportedError when it sends several or none, "
             "or "
             "after the iteration has begun; else as `__anext__`.")
+        .def("__repr__",
+             [](const AsyncResponseIterator& self) { return represent("AsyncResponseIterator", self.request()); })
         .def("cancel", &AsyncResponseIterator::cancel,
              "Ask Triton to cancel the request (TRITONSERVER_InferenceRequestCancel). The iterator still ends with a "
              "final response. Raises UnsupportedError before C API 1.25.")

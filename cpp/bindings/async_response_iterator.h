@@ -32,6 +32,7 @@ class AsyncResponseIterator {
     nanobind::object result(nanobind::handle self);
 
     void cancel() { request_.cancel(); }
+    const PendingRequest& request() const noexcept { return request_; }
 
     /// Abandons the request; whoever waits is told that it is closed.
     void close();

@@ -7,6 +7,7 @@
 
 #include "bindings/errors.h"
 #include "bindings/garbage_collection.h"
+#include "bindings/representation.h"
 
 namespace nb = nanobind;
 
@@ -81,7 +82,8 @@ void register_inference_response(nb::module_& module) {
             "Why the request failed, or None.")
         .def_prop_ro(
             "final", [](const BoundResponse& self) { return self.response->final; },
-            "Whether no response follows this one.");
+            "Whether no response follows this one.")
+        .def("__repr__", [](const BoundResponse& self) { return represent(self); });
 }
 
 }  // namespace triton_inprocess

@@ -6,6 +6,7 @@
 
 #include "bindings/garbage_collection.h"
 #include "bindings/gil.h"
+#include "bindings/representation.h"
 
 namespace nb = nanobind;
 
@@ -102,6 +103,7 @@ void register_response_iterator(nb::module_& module) {
             "Wait for the response of a model that sends one.\n\n"
             "Raises its error as a TritonError, unless raise_on_error=False was given; UnsupportedError when the model "
             "sends several or none, or after the iteration has begun; TimeoutError at the deadline.")
+        .def("__repr__", [](const ResponseIterator& self) { return represent("ResponseIterator", self.request()); })
         .def("cancel", &ResponseIterator::cancel,
              "Ask Triton to cancel the request (TRITONSERVER_InferenceRequestCancel). The iterator still ends with a "
              "final response. Raises UnsupportedError before C API 1.25.")

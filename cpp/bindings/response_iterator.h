@@ -24,6 +24,7 @@ class ResponseIterator {
 
     void cancel() { request_.cancel(); }
     void close() noexcept { request_.abandon(); }
+    const PendingRequest& request() const noexcept { return request_; }
 
     std::array<PyObject*, 1> held() const noexcept { return {request_.model()}; }
     void let_go() noexcept { request_.drop_model(); }

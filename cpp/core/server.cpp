@@ -53,8 +53,8 @@ class ModelChange {
 
 Server::Server(const ServerOptions& options) : state_(ServerRegistry::instance().start(options)) {}
 
-void Server::stop() {
-    state_->stop();
+void Server::stop(LoadGate::Deadline deadline) {
+    state_->stop(deadline);
     // The release of a request can come a moment after its last response.
     for (int i = 0; i < 100 && state_->use_count() != 0; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -150,7 +150,7 @@ void Server::set_exit_timeout(unsigned seconds) {
 void Server::poll_model_repository() {
     const ServerUse server = use();
     const ModelChange change(state_);
-    const auto loading = state_->load_lock();
+    const LoadGate::Pass loading(state_->loading());
     check(api().TRITONSERVER_ServerPollModelRepository(server.get()));
 }
 
@@ -172,7 +172,7 @@ void Server::unregister_model_repository(const std::string& path) {
 void Server::load_model(const std::string& name) {
     const ServerUse server = use();
     const ModelChange change(state_);
-    const auto loading = state_->load_lock();
+    const LoadGate::Pass loading(state_->loading());
     check(api().TRITONSERVER_ServerLoadModel(server.get(), c_text(name, "model_name")));
 }
 
@@ -182,7 +182,7 @@ void Server::load_model_with_parameters(const std::string& name, const std::vect
     }
     const ServerUse server = use();
     const ModelChange change(state_);
-    const auto loading = state_->load_lock();
+    const LoadGate::Pass loading(state_->loading());
     auto c_values = c_parameters(parameters);
     check(api().TRITONSERVER_ServerLoadModelWithParameters(server.get(), c_text(name, "model_name"), c_values.data(),
                                                            c_values.size()));

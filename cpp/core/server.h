@@ -27,7 +27,7 @@ class Server : public nanobind::intrusive_base {
     const Ref<ServerState>& state() const noexcept { return state_; }
 
     /// See ServerState::stop. Afterwards the C server is deleted if that is safe.
-    void stop();
+    void stop(LoadGate::Deadline deadline = LoadGate::Deadline::max());
 
     bool is_live() const;
     bool is_ready() const;

@@ -46,6 +46,7 @@ void ServerRegistry::after_fork_in_child() noexcept {
     for (const Ref<ServerState>& server : instance().servers_) {
         server->mark_forked();
     }
+    instance().forked_ = instance().forked_ || instance().starting_ != 0 || !instance().servers_.empty();
     instance().mutex_.unlock();
 }
 
@@ -56,6 +57,11 @@ Ref<ServerState> ServerRegistry::start(const ServerOptions& options) {
         const std::scoped_lock guard(mutex_);
         if (ending_) {
             throw Error(TRITONSERVER_ERROR_UNAVAILABLE, "the interpreter is ending: no server can be started");
+        }
+        if (forked_) {
+            throw Error(TRITONSERVER_ERROR_UNAVAILABLE,
+                        "this process was forked from one with a Triton server, whose threads are not here: no server "
+                        "can be started; start it in a process that was not forked (multiprocessing: 'spawn')");
         }
         ++starting_;
     }

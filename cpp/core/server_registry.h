@@ -37,6 +37,7 @@ class ServerRegistry {
     std::mutex mutex_;
     std::size_t starting_ = 0;
     bool ending_ = false;
+    bool forked_ = false;  ///< A child of a process with servers, whose threads are not here.
     std::vector<Ref<ServerState>> servers_;
 };
 

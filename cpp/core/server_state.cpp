@@ -25,7 +25,7 @@ void ServerState::require_own_process() const {
     }
 }
 
-void ServerState::stop() {
+void ServerState::stop(LoadGate::Deadline deadline) {
     Phase expected = Phase::running;
     if (!phase_.compare_exchange_strong(expected, Phase::stopping)) {
         if (expected == Phase::stuck) {
@@ -34,7 +34,10 @@ void ServerState::stop() {
         }
         return;
     }
-    stop_accepting();
+    if (!stop_accepting(deadline)) {
+        phase_.store(Phase::stuck);
+        throw Error(TRITONSERVER_ERROR_UNAVAILABLE, "a model is still being loaded");
+    }
     try {
         check(api().TRITONSERVER_ServerStop(server_));
     } catch (...) {
@@ -61,21 +64,19 @@ void ServerState::require_accepting() const {
     }
 }
 
-std::shared_lock<std::shared_mutex> ServerState::load_lock() const {
-    std::shared_lock<std::shared_mutex> lock(loading_);
-    require_accepting();
-    return lock;
-}
-
-void ServerState::stop_accepting() noexcept {
-    {
-        const std::unique_lock<std::shared_mutex> no_load(loading_);
-        accepting_.store(false);
-    }
+bool ServerState::stop_accepting(LoadGate::Deadline deadline) noexcept {
+    const bool loaded = loading_.close(deadline);
+    accepting_.store(false);
     const std::scoped_lock guard(reusable_mutex_);
     for (RequestBlock* const request : reusable_) {
         request->close();
     }
+    return loaded;
+}
+
+void ServerState::give_up() noexcept {
+    Phase expected = Phase::running;
+    phase_.compare_exchange_strong(expected, Phase::stuck);
 }
 
 void ServerState::delete_server() noexcept {

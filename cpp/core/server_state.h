@@ -4,11 +4,11 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
-#include <shared_mutex>
 #include <unordered_set>
 #include <utility>
 
 #include "abi/types.h"
+#include "core/load_gate.h"
 #include "core/server_options.h"
 #include "tensor/ref_counted.h"
 
@@ -34,17 +34,20 @@ class ServerState final : public RefCounted {
     bool accepting() const noexcept { return running() && accepting_.load(); }
     void require_accepting() const;
 
-    /// Begins the stop: no request and no model is taken any more, loads in progress are waited for, and requests that
-    /// are not in flight let go of their models.
-    void stop_accepting() noexcept;
+    /// Begins the stop: no model is taken any more, loads in progress are waited for until the deadline, then no
+    /// request is taken any more, and those that are not in flight let go of their models. False when a load goes on.
+    bool stop_accepting(LoadGate::Deadline deadline) noexcept;
 
-    /// Held while models are loaded: a model that came during the stop would be waited for in vain. Throws UNAVAILABLE
-    /// once the stop has begun.
-    std::shared_lock<std::shared_mutex> load_lock() const;
+    /// Passed while models are loaded: a model that came during the stop would be waited for in vain.
+    LoadGate& loading() const noexcept { return loading_; }
 
     /// Stops the C server: no call is accepted from now on, and this one blocks until the last request is answered or
-    /// the exit timeout has passed (then it throws what the library says). A second stop does nothing.
-    void stop();
+    /// the exit timeout has passed (then it throws what the library says). Loads in progress are waited for until the
+    /// deadline; the library is not asked while one goes on: it throws UNAVAILABLE then. A second stop does nothing.
+    void stop(LoadGate::Deadline deadline = LoadGate::Deadline::max());
+
+    /// Leaves the C server behind, unstopped: whatever needs it goes on, but no call is accepted any more.
+    void give_up() noexcept;
 
     /// Requests that live until they are dropped: a stop closes them, for Triton would wait for them.
     void add_reusable(RequestBlock* request);
@@ -74,7 +77,7 @@ class ServerState final : public RefCounted {
     std::atomic<bool> accepting_{true};
     mutable std::atomic<std::int64_t> uses_{0};
     std::atomic<std::uint64_t> model_changes_{0};
-    mutable std::shared_mutex loading_;
+    mutable LoadGate loading_;
     std::mutex reusable_mutex_;
     std::unordered_set<RequestBlock*> reusable_;
 };

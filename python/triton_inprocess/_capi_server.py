@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from . import _native
+from ._background import interruptible
 from ._capi_server_options import TRITONSERVER_ServerOptions
 from ._lifetime import running_servers
 from ._quiescence import wait_for_triton_threads
 from ._stopping import UNLOAD_GRACE, prepare_stop
-from .errors import TritonError, UnavailableError
+from .errors import InternalError, TritonError, UnavailableError
 
 __all__ = ["TRITONSERVER_Server"]
 
@@ -37,6 +38,11 @@ class TRITONSERVER_Server(_native.Server):
         self._exit_timeout = options._exit_timeout
         self._explicit = options._explicit
         self._life = threading.RLock()
+        self._started = False
+        # When a signal ends the wait for it, it is stopped as soon as it has started.
+        interruptible(lambda: self._start(options), self._stop_or_warn)
+
+    def _start(self, options: TRITONSERVER_ServerOptions) -> None:
         super().__init__(options)
         self._started = True
         running_servers.add(self)
@@ -53,7 +59,10 @@ class TRITONSERVER_Server(_native.Server):
         """
         if _native.in_callback() or _native.executing_model() is not None:
             raise UnavailableError("a callback or a model's function cannot stop a server: it would wait for itself")
-        self._stop_by(time.monotonic() + max(self._exit_timeout, UNLOAD_GRACE))
+        deadline = time.monotonic() + max(self._exit_timeout, UNLOAD_GRACE)
+        self._started = False  # here: whoever interrupts the wait does not want another one at the end of the process
+        running_servers.discard(self)
+        interruptible(lambda: self._stop_by(deadline))
 
     def _stop_by(self, deadline: float) -> None:
         interruption: BaseException | None = None
@@ -62,12 +71,26 @@ class TRITONSERVER_Server(_native.Server):
             running_servers.discard(self)
             try:
                 if self.running:
-                    prepare_stop(self, self._explicit, deadline)
-            except BaseException as error:  # such as a Ctrl-C: the server is stopped all the same
+                    prepare_stop(self, self._explicit, deadline, self._exit_timeout)
+            except BaseException as error:  # such as that of a signal's handler: the server is stopped all the same
                 interruption = error
-            super().stop()
+            if self.running and self.use_count and time.monotonic() >= deadline and not _can_set_exit_timeout():
+                # The library would take its whole exit timeout to find out the same.
+                users = self.use_count
+                self.give_up()
+                raise InternalError(f"the time for the stop is over, and {users} requests or responses are not")
+            self.stop_within(max(0.0, deadline - time.monotonic()))
         if interruption is not None:
             raise interruption
+
+    def register_model_repository(
+        self, repository_path: str, name_mapping: Sequence[_native.TRITONSERVER_Parameter]
+    ) -> None:
+        """Add a repository in explicit mode; STRING parameters give folders other names.
+
+        (TRITONSERVER_ServerRegisterModelRepository)
+        """
+        interruptible(lambda: super(TRITONSERVER_Server, self).register_model_repository(repository_path, name_mapping))
 
     # What may unload a model waits for Triton's threads first, here in Python: a C++ function that calls Python would
     # be unwound where the interpreter ends meanwhile.
@@ -75,16 +98,20 @@ class TRITONSERVER_Server(_native.Server):
     def unregister_model_repository(self, repository_path: str) -> None:
         """Remove a repository (TRITONSERVER_ServerUnregisterModelRepository)."""
         wait_for_triton_threads()
-        super().unregister_model_repository(repository_path)
+        interruptible(lambda: super(TRITONSERVER_Server, self).unregister_model_repository(repository_path))
 
     def poll_model_repository(self) -> None:
         """Look for changes in the repositories, in mode POLL (TRITONSERVER_ServerPollModelRepository)."""
         wait_for_triton_threads()
-        super().poll_model_repository()
+        interruptible(super().poll_model_repository)
 
     def load_model(self, model_name: str) -> None:
         """Load a model, or load it again, in explicit mode (TRITONSERVER_ServerLoadModel)."""
         wait_for_triton_threads()
+        interruptible(lambda: self._load_first(model_name))
+
+    def _load_first(self, model_name: str) -> None:
+        """Load a model that is not loaded, so that nothing is unloaded and Triton's threads may be busy."""
         super().load_model(model_name)
 
     def load_model_with_parameters(self, model_name: str, parameters: Sequence[_native.TRITONSERVER_Parameter]) -> None:
@@ -93,7 +120,7 @@ class TRITONSERVER_Server(_native.Server):
         Parameters `file:<version>/<name>` (BYTES) give it files (TRITONSERVER_ServerLoadModelWithParameters).
         """
         wait_for_triton_threads()
-        super().load_model_with_parameters(model_name, parameters)
+        interruptible(lambda: super(TRITONSERVER_Server, self).load_model_with_parameters(model_name, parameters))
 
     def unload_model(self, model_name: str) -> None:
         """Unload a model, in explicit mode (TRITONSERVER_ServerUnloadModel).
@@ -101,12 +128,12 @@ class TRITONSERVER_Server(_native.Server):
         It goes when its last request is answered.
         """
         wait_for_triton_threads()
-        super().unload_model(model_name)
+        interruptible(lambda: super(TRITONSERVER_Server, self).unload_model(model_name))
 
     def unload_model_and_dependents(self, model_name: str) -> None:
         """The same with the models that only it needs (TRITONSERVER_ServerUnloadModelAndDependents)."""
         wait_for_triton_threads()
-        super().unload_model_and_dependents(model_name)
+        interruptible(lambda: super(TRITONSERVER_Server, self).unload_model_and_dependents(model_name))
 
     def set_exit_timeout(self, timeout: int) -> None:
         """Seconds that `stop` may take (TRITONSERVER_ServerSetExitTimeout, from C API 1.30)."""
@@ -138,3 +165,7 @@ class TRITONSERVER_Server(_native.Server):
                 RuntimeWarning,
                 stacklevel=2,
             )
+
+
+def _can_set_exit_timeout() -> bool:
+    return _native.available("TRITONSERVER_ServerSetExitTimeout")

@@ -67,9 +67,11 @@ def to_data_type(value: Any) -> DataType:
         name = _plain_name(dtype)
         if name in _NUMPY_NAMES:
             return _NUMPY_NAMES[name]
-    names = ", ".join(name for name in DataType.__members__ if name != "INVALID")
+    names = [name for name in DataType.__members__ if name != "INVALID"]
+    meant = value.upper() if isinstance(value, str) and value.upper() in names else None
     raise TypeError(
-        f"data_type must be a DataType, one of the names {names}, or a numpy dtype for one of them, not {value!r}"
+        f"data_type must be a DataType, one of the names {', '.join(names)}, or a numpy dtype for one of them, not "
+        f"{value!r}" + (f": did you mean {meant!r}?" if meant is not None else "")
     )
 
 

@@ -9,6 +9,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from . import _native
+from ._background import thread_ids
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -35,4 +36,4 @@ def _end() -> None:
                 sys.excepthook(type(error), error, error.__traceback__)
     finally:  # whatever comes, such as a Ctrl-C
         # Threads that are no daemons have ended by now.
-        _native.shut_down(threads_remain=threading.active_count() > 1)
+        _native.shut_down(threads_remain=threading.active_count() > 1 or bool(thread_ids()))

@@ -11,6 +11,8 @@ import os
 import threading
 import time
 
+from ._background import thread_ids
+
 __all__ = ["wait_for_triton_threads"]
 
 _TASKS = "/proc/self/task"
@@ -27,7 +29,9 @@ def wait_for_triton_threads() -> None:
 
 def _any_running() -> bool:
     # A thread of Triton's that Python has once seen is in the list, too, as a dummy.
-    pythons = {each.native_id for each in threading.enumerate() if not isinstance(each, threading._DummyThread)}
+    # Not by threading.enumerate(): a signal handler would wait for a lock of the thread that it interrupted.
+    threads = list(threading._active.values())  # type: ignore[attr-defined] # pyright: ignore[reportAttributeAccessIssue]
+    pythons = {each.native_id for each in threads if not isinstance(each, threading._DummyThread)} | thread_ids()
     tasks = os.listdir(_TASKS)  # noqa: PTH208
     return any(int(task) not in pythons and _is_running(task) for task in tasks)
 

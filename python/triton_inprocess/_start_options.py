@@ -86,7 +86,8 @@ def repositories(options: Options) -> list[Path]:
     """The user's model repositories; raises InternalError for one that is no folder."""
     given = options.model_repository
     paths = [given] if isinstance(given, (str, os.PathLike)) else given
-    _require("model_repository", paths, (list, tuple))
+    if not isinstance(paths, (list, tuple)):
+        raise TypeError(f"model_repository must be a path or a list of paths, not {type(given).__name__}")
     result = []
     for path in paths:
         _require("each of model_repository", path, (str, os.PathLike))

@@ -35,7 +35,18 @@ class ModelLoadDeviceLimit:
 class Options:
     """Options of a server. None of them touches Triton before `Server.start`, which checks them.
 
-    Logging, metrics settings and the pinned memory pool are Triton's per process, not per server.
+    Several servers can run in a process, but some things are Triton's once per process, not per server:
+
+    - the log: `log_file`, `log_callback`, `log_info`, `log_warn`, `log_error`, `log_verbose`, `log_format`. What one
+      server asks for is so for all of them; one that leaves an option at its default goes along.
+    - the pool of pinned memory, `pinned_memory_pool_size`, and with `metrics` the settings of the metrics,
+      `metrics_interval` and `metrics_configuration`: the first server fixes them, for as long as a server runs.
+    - what is measured: as soon as one server wants `gpu_metrics` or `cpu_metrics` they are gathered for all, and each
+      server's `Server.metrics` tells of the models of all.
+    - `buffer_manager_thread_count`: one server at a time can have such threads. Triton refuses a second one.
+
+    A server whose options contradict those of one that runs does not start: it raises InvalidArgumentError, which names
+    the option and both values.
 
     Attributes:
         model_repository: Folder or folders with models. None at all is fine: models can be added later.

@@ -9,15 +9,18 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
-from . import _native, runtime
+from . import _native, _process_options, runtime
+from ._background import BackgroundCall
 from ._capi_server import TRITONSERVER_Server
 from ._capi_server_options import TRITONSERVER_ServerOptions
+from ._durations import interval_argument, timeout_argument
 from ._extension_file import extension_path
 from ._lifetime import running_servers
 from ._native import MetricFormat, ModelControlMode
-from ._stopping import UNLOAD_GRACE, model_index, unloaded
+from ._stopping import UNLOAD_GRACE, dependents_of, model_index, unloaded, unloading
 from .errors import (
     AlreadyExistsError,
     InternalError,
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from ._load_parameters import FileContent, LoadValue
+    from ._load_progress import LoadProgress, Progress
     from ._log_forwarder import LogForwarder
     from ._private_files import PrivateFiles
     from .function_model import Batching, FunctionModel, TensorSpecs
@@ -72,13 +77,20 @@ class Server:
         self._files: PrivateFiles | None = None
         self._log: LogForwarder | None = None
         self._functions: dict[str, _native.PythonFunction] = {}
+        self._effective = Options()  # while it runs: its options with what other servers have set for the process
+        self._ending: BackgroundCall[TritonError | None] | None = None
         self._life = threading.RLock()  # of start and stop
         self._changing = threading.RLock()  # of the files and functions of added models
 
     # Life
 
     def start(
-        self, wait_until_ready: bool = False, polling_interval: float = 0.1, timeout: float | None = None
+        self,
+        wait_until_ready: bool = False,
+        polling_interval: float = 0.1,
+        timeout: float | None = None,
+        *,
+        progress: Progress | None = None,
     ) -> Server:
         """Find and load the runtime, start the server and load its models (TRITONSERVER_ServerNew).
 
@@ -86,22 +98,39 @@ class Server:
             wait_until_ready: Whether to return only when `ready()` is true.
             polling_interval: Seconds between two looks at that.
             timeout: Seconds to wait for it at most.
+            progress: Called with name, version (-1 when it has none yet), state ("LOADING", "READY", "UNAVAILABLE", …)
+                and reason of each model whose state has changed, on this thread, while the models are loaded. What it
+                raises is raised here once they are, and the server is stopped. In mode NONE and POLL, and with
+                `model_namespacing`, Triton lets nobody look before it has loaded everything: the calls come then.
+
+        Ctrl-C ends the wait at once; the server is stopped in the background as soon as it has started.
 
         Raises:
-            TypeError, ValueError: A field of the options is of the wrong type or value.
+            TypeError, ValueError: A field of the options, or an argument, is of the wrong type or value.
             InvalidArgumentError: The server was started before, or an option is wrong.
             NotFoundError: There is no Triton runtime; the message says what was looked for and how to get one.
             InternalError: A repository does not exist, or a model failed to load and `exit_on_error` is set.
             UnsupportedError: An option was asked for that the runtime is too old for.
             UnavailableError: The server was not ready in time.
         """
+        interval = interval_argument("polling_interval", polling_interval)
+        limit = timeout_argument("timeout", timeout)
+        watcher = self._watcher(progress)
         with self._life:
-            self._start()
+            self._start(watcher)
         if wait_until_ready:
-            self._wait_for(self.ready, polling_interval, timeout, "the server to be ready")
+            self._wait_for(self.ready, interval, limit, "the server to be ready")
         return self
 
-    def _start(self) -> None:
+    @staticmethod
+    def _watcher(progress: Progress | None) -> LoadProgress | None:
+        if progress is None:
+            return None
+        from ._load_progress import LoadProgress
+
+        return LoadProgress(progress)
+
+    def _start(self, watcher: LoadProgress | None) -> None:
         from . import _start_options
 
         if self._native is not None or self._stopped:
@@ -111,23 +140,34 @@ class Server:
         loaded = runtime.load()
         native_options = TRITONSERVER_ServerOptions()
         try:
-            self._prepare(native_options, repositories, loaded)
-            self._native = self._started(native_options)
+            self._effective = _process_options.claim(id(self), self.options)
+            self._prepare(native_options, repositories, loaded, defer_models=watcher is not None)
+            self._native = self._started(native_options, watcher)
         except BaseException:
             self._release_files()
             raise
         running_servers.add(self)
 
-    def stop(self) -> None:
+    def stop(self, timeout: float | None = None) -> None:
         """Stop the server (TRITONSERVER_ServerStop): no request is accepted any more, those in flight are waited for.
 
-        Ends as soon as the last request is answered, at the latest after `options.exit_timeout` seconds (on runtimes
-        before C API 1.30 twice that); a load in progress is waited for. Then the server is left behind until the
-        process ends, with one RuntimeWarning. Stopping twice, or before the start, does nothing.
+        Ends as soon as the last request is answered, at the latest after `timeout` seconds, by default
+        `options.exit_timeout`; models have half a second in any case to be unloaded, and in mode NONE and POLL, where
+        only the library unloads them, it takes a second or two. A load in progress is waited for likewise. What is not
+        answered by then is left behind with the server until the process ends, with one RuntimeWarning. Stopping twice,
+        or before the start, does nothing.
+
+        Ctrl-C ends the wait at once; the stop goes on in the background, and stopping again waits for it.
 
         Raises UnavailableError when it is called by the function of a model, or by a callback of `capi`: it would
-        wait for itself.
+        wait for itself. Raises TypeError or ValueError for a `timeout` that is no time.
         """
+        limit = timeout_argument("timeout", timeout)
+        self._require_stoppable()
+        self._warn_of(self._end(limit))
+
+    @staticmethod
+    def _require_stoppable() -> None:
         executing = _native.executing_model()
         if executing is not None:
             raise UnavailableError(
@@ -135,31 +175,58 @@ class Server:
             )
         if _native.in_callback():
             raise UnavailableError("a callback of capi cannot stop a server: it would wait for itself")
+
+    def _end(self, limit: float | None) -> TritonError | None:
+        """Stop; returns why that was not possible."""
         with self._life:
             native, self._native = self._native, None
-            if native is None:
-                return
-            self._stopped = True
-            running_servers.discard(self)
-            if native.running:  # not so in a forked child: the server, its files and its threads are the parent's
-                self._stop(native)
+            if native is not None:
+                self._stopped = True
+                running_servers.discard(self)
+                if native.running:  # not so in a forked child: the server, its files and its threads are the parent's
+                    seconds = self.options.exit_timeout if limit is None else limit
+                    return self._end_by(native, time.monotonic() + max(seconds, UNLOAD_GRACE))
+            elif self._ending is not None:  # somebody's stop was interrupted, and goes on
+                self._ending.wait()
+            return None
 
-    def _stop(self, native: TRITONSERVER_Server) -> None:
-        deadline = time.monotonic() + max(self.options.exit_timeout, UNLOAD_GRACE)
-        # Whoever adds or removes a model ends first: its files must not go while the library looks at them.
-        changing = self._changing.acquire(timeout=deadline - time.monotonic())
+    def _end_by(self, native: TRITONSERVER_Server, deadline: float) -> TritonError | None:
+        ending = BackgroundCall(lambda: self._stop(native, deadline), lambda: self._warn_of(ending.outcome))
+        changing = False
+        try:
+            try:
+                # Whoever adds or removes a model ends first: its files must not go while the library looks at them.
+                changing = self._changing.acquire(timeout=max(0.0, deadline - time.monotonic()))
+            finally:  # whatever interrupts it: the server is stopped all the same
+                ending.start()
+                self._ending = ending
+            failure = ending.result()
+            self._ending = None
+            return failure
+        except BaseException:
+            ending.abandon()
+            raise
+        finally:
+            if changing:
+                self._changing.release()
+
+    def _stop(self, native: TRITONSERVER_Server, deadline: float) -> TritonError | None:
         try:
             native._stop_by(deadline)
         except TritonError as error:
+            return error.with_traceback(None)  # it would hold these frames
+        finally:
+            self._release_files()
+        return None
+
+    @staticmethod
+    def _warn_of(failure: TritonError | None) -> None:
+        if failure is not None:
             warnings.warn(
-                f"a Triton server could not be stopped ({error}); it is left behind until the process ends",
+                f"a Triton server could not be stopped ({failure}); it is left behind until the process ends",
                 RuntimeWarning,
                 stacklevel=3,
             )
-        finally:
-            self._release_files()
-            if changing:
-                self._changing.release()
 
     def __enter__(self) -> Server:
         """Start the server, unless it was."""
@@ -171,9 +238,35 @@ class Server:
         """Stop the server."""
         self.stop()
 
+    async def __aenter__(self) -> Server:
+        """Start the server, unless it was, in a thread: the event loop goes on.
+
+        When the task is cancelled meanwhile, the server is stopped in the background as soon as it has started.
+        """
+        from ._async_call import in_background
+
+        if self._native is None:
+            await in_background(self.start, self.stop)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Stop the server in a thread: the event loop goes on, and so does the stop when the task is cancelled."""
+        from ._async_call import in_background
+
+        self._require_stoppable()
+        self._warn_of(await in_background(lambda: self._end(None)))
+
     def __reduce__(self) -> NoReturn:
         """A server is one of a kind."""
         raise TypeError("a Server cannot be copied or pickled")
+
+    def __repr__(self) -> str:
+        """Its id, where its models come from, and whether it runs."""
+        state = "running" if self._native is not None else "stopped" if self._stopped else "not started"
+        options = self.options
+        return f"<Server {options.server_id!r}, model_repository={options.model_repository!r}, {state}>"
 
     def __del__(self) -> None:
         """Stop a server that nobody can stop any more."""
@@ -191,7 +284,9 @@ class Server:
             raise UnavailableError("the server is stopped")
         raise InvalidArgumentError("the server is not started: call start() first")
 
-    def _prepare(self, native: TRITONSERVER_ServerOptions, repositories: list[Path], loaded: Runtime) -> None:
+    def _prepare(
+        self, native: TRITONSERVER_ServerOptions, repositories: list[Path], loaded: Runtime, defer_models: bool
+    ) -> None:
         from pathlib import Path
 
         from . import _start_options
@@ -201,8 +296,8 @@ class Server:
         _start_options.check_folder("backend_directory", options.backend_directory)
         own_backends = [Path(options.backend_directory)] if options.backend_directory is not None else []
         self._files = PrivateFiles(extension_path(), [*own_backends, *loaded.backend_directories])
-        _start_options.apply(options, native)
-        self._apply_models(native, repositories, self._files)
+        _start_options.apply(self._effective, native)
+        self._apply_models(native, repositories, self._files, defer_models and self._defers_models())
         native.set_backend_directory(str(self._files.backends))
         _start_options.check_folder("cache_directory", options.cache_directory)
         _start_options.check_folder("repo_agent_directory", options.repo_agent_directory)
@@ -222,7 +317,13 @@ class Server:
             if asked:
                 raise
 
-    def _apply_models(self, native: TRITONSERVER_ServerOptions, repositories: list[Path], files: PrivateFiles) -> None:
+    def _defers_models(self) -> bool:
+        """Whether the startup models can be loaded after the start of a server that tells of its progress."""
+        return self._explicit() and not self.options.model_namespacing
+
+    def _apply_models(
+        self, native: TRITONSERVER_ServerOptions, repositories: list[Path], files: PrivateFiles, defer_models: bool
+    ) -> None:
         options = self.options
         mode = options.model_control_mode
         native.set_model_control_mode(ModelControlMode.EXPLICIT if mode is None else mode)
@@ -230,19 +331,25 @@ class Server:
             native.set_model_repository_path(str(repository))
         if mode in (None, ModelControlMode.EXPLICIT) or not repositories:
             native.set_model_repository_path(str(files.models))
-        startup = list(options.startup_models)
-        if mode is None and not startup and repositories:
-            startup = ["*"]
-        for name in startup:
+        for name in [] if defer_models else self._startup_models(repositories):
             native.set_startup_model(name)
+
+    def _startup_models(self, repositories: object) -> list[str]:
+        startup = list(self.options.startup_models)
+        return ["*"] if self.options.model_control_mode is None and not startup and repositories else startup
 
     def _apply_log(self, native: TRITONSERVER_ServerOptions) -> None:
         if self.options.log_callback is not None:
             from ._log_forwarder import LogForwarder
 
             self._log = LogForwarder(self.options.log_callback)
+        path = self._log_path()
+        if path:
+            _process_options.log_to(id(self), path)
+        elif _process_options.log_of_another(id(self)) is not None:
+            return  # a server that runs has said where to
         # Always set: the log is the process's, and an earlier server may have sent it elsewhere.
-        native.set_log_file(self._log_path())
+        native.set_log_file(path)
         Server._log_owner = id(self)
 
     def _log_path(self) -> str:
@@ -250,7 +357,7 @@ class Server:
             return self._log.path
         return os.fspath(self.options.log_file) if self.options.log_file is not None else ""
 
-    def _started(self, native: TRITONSERVER_ServerOptions) -> TRITONSERVER_Server:
+    def _started(self, native: TRITONSERVER_ServerOptions, watcher: LoadProgress | None) -> TRITONSERVER_Server:
         """Start the C server. Whether a model that failed ends it is decided here, not by the library.
 
         The library would say only in its log which model failed, and unload the others at once, which it does not
@@ -261,14 +368,26 @@ class Server:
             with self._start_log(native) as log:
                 native.set_exit_on_error(False)
                 server = TRITONSERVER_Server(native)
+                if watcher is not None:
+                    startup = self._startup_models(self.options.model_repository) if self._defers_models() else []
+                    watcher.load_startup_models(server, startup, self.options.model_load_thread_count)
                 failures = self._start_failures(server) if self.options.exit_on_error else []
             if not failures:
+                if watcher is not None:
+                    watcher.raise_error()
                 return server
             logged = [log.read_text(errors="replace").strip()] if log is not None and log.exists() else []
             raise InternalError("the server did not start: " + "\n".join([*failures, *logged]))
-        except BaseException:
-            if server is not None:  # nobody but this function knows of it
+        except BaseException as error:
+            if server is None:
+                raise
+            # Nobody but this function knows of it.
+            if isinstance(error, Exception) and (watcher is None or not watcher.interrupted):
                 server.stop()
+            else:  # such as a Ctrl-C, which is not to wait for models that are being loaded
+                stopping = BackgroundCall(server._stop_or_warn)
+                stopping.start()
+                stopping.abandon()
             raise
 
     def _start_failures(self, server: TRITONSERVER_Server) -> list[str]:
@@ -301,9 +420,10 @@ class Server:
     @contextlib.contextmanager
     def _start_log(self, native: TRITONSERVER_ServerOptions) -> Iterator[Path | None]:
         """While the server starts, a log of its errors, if nobody else has wanted a log."""
-        options = self.options
+        options = self._effective
         logs = options.log_info or options.log_warn or options.log_error or options.log_verbose > 0
-        if logs or options.log_file is not None or options.log_callback is not None or self._files is None:
+        elsewhere = Server._log_owner != id(self) or bool(self._log_path())
+        if logs or elsewhere or self._files is None:
             yield None
             return
         path = self._files.root / "start.log"
@@ -320,9 +440,13 @@ class Server:
         for function in self._functions.values():
             function.close()
         self._functions.clear()
+        _process_options.release(id(self))
+        self._effective = Options()
+        if Server._log_owner == id(self):  # otherwise a later server has sent the process's log elsewhere
+            Server._log_owner, path = _process_options.log_of_another(id(self)) or (0, "")
+            if path or self._log is not None:
+                TRITONSERVER_ServerOptions().set_log_file(path)
         if self._log is not None:
-            if Server._log_owner == id(self):  # otherwise a later server has sent the process's log elsewhere
-                TRITONSERVER_ServerOptions().set_log_file("")
             self._log.close()
             self._log = None
         if self._files is not None:
@@ -338,7 +462,8 @@ class Server:
         while not condition():
             if deadline is not None and time.monotonic() >= deadline:
                 raise UnavailableError(f"waiting for {what} took longer than {timeout} s")
-            time.sleep(interval)
+            left = interval if deadline is None else min(interval, max(0.0, deadline - time.monotonic()))
+            time.sleep(left)
 
     # State
 
@@ -393,17 +518,54 @@ class Server:
             result.setdefault(name, Model(self, name, -1, state, reason))
         return result
 
-    def load(self, name: str, parameters: Mapping[str, Any] | None = None) -> Model:
-        """Load a model, or load it again (TRITONSERVER_ServerLoadModel).
+    def load(
+        self,
+        name: str,
+        parameters: Mapping[str, LoadValue] | None = None,
+        *,
+        config: Mapping[str, Any] | str | None = None,
+        files: Mapping[str, FileContent] | None = None,
+        progress: Progress | None = None,
+    ) -> Model:
+        """Load a model, or load it again (TRITONSERVER_ServerLoadModel, …LoadModelWithParameters).
 
-        Raises InternalError or InvalidArgumentError when the model cannot be found or loaded (Triton's log says why:
-        `log_error=True`), and UnavailableError in mode NONE or POLL.
+        ::
+
+            server.load("classifier", config={**server.model("classifier").config(), "max_batch_size": 8})
+            server.load("small", config={"backend": "onnxruntime"}, files={"1/model.onnx": content})
+
+        Args:
+            name: The model's name.
+            parameters: What Triton calls it: "config" with a configuration and "file:<version>/<name>" with bytes.
+            config: A configuration instead of the repository's `config.pbtxt`, as a dict or as JSON.
+            files: The model's files by path, "<version>/<name>", instead of the repository's. They need a `config`, and
+                are then all there is to the model. Triton keeps such a model out of its index under its own name, and
+                ensembles cannot refer to it.
+            progress: Called with name, version (-1 when it has none yet), state ("LOADING", "READY", "UNAVAILABLE", …)
+                and reason of each model whose state has changed, on this thread, while the model is loaded on
+                another; for the model itself at least once. What it raises is raised here once the load is over.
+
+        Ctrl-C ends the wait at once; Triton goes on with the load.
+
+        Raises:
+            TypeError, ValueError: An argument is of the wrong type or value.
+            InvalidArgumentError: `files` come without a `config`, or break Triton's rules.
+            InternalError, InvalidArgumentError: The model cannot be found or loaded (Triton's log says why:
+                `log_error=True`).
+            UnavailableError: The server is in mode NONE or POLL, or not running.
         """
+        from ._load_parameters import load_parameters
+
         _text("name", name)
-        if parameters:
-            raise UnsupportedError("load parameters are not supported yet")
+        given = load_parameters(name, parameters, config, files)
+        watcher = self._watcher(progress)
         native = self._running()
-        native.load_model(name)
+        load = partial(native.load_model_with_parameters, name, given) if given else partial(native.load_model, name)
+        if watcher is None:
+            load()
+        else:
+            watcher.load(native, name, load)
+            watcher.raise_error()
         return self.model(name)
 
     def unload(
@@ -414,38 +576,78 @@ class Server:
         polling_interval: float = 0.1,
         timeout: float | None = None,
     ) -> None:
-        """Unload a model (TRITONSERVER_ServerUnloadModel, …UnloadModelAndDependents).
+        """Unload a model, all of its versions (TRITONSERVER_ServerUnloadModel, …UnloadModelAndDependents).
 
-        Requests in flight are answered; with `wait_until_unloaded` that is waited for, at most `timeout` seconds, and
-        looked at every `polling_interval` seconds.
+        Requests in flight are answered. A model that is not loaded, or that there is not, is unloaded already.
+
+        Args:
+            model: The model, or its name.
+            unload_dependents: Whether the models that an ensemble is made of go, too, unless others need them.
+            wait_until_unloaded: Whether to return only when the model, and with `unload_dependents` those that go with
+                it, are unloaded.
+            polling_interval: Seconds between two looks at that.
+            timeout: Seconds to wait for it at most.
+
+        Raises:
+            TypeError, ValueError: An argument is of the wrong type or value.
+            InvalidArgumentError: `model` is another server's.
+            UnavailableError: The server is in mode NONE or POLL, or not running; or the model was not unloaded in time.
         """
+        if isinstance(model, Model) and model.server is not self:
+            raise InvalidArgumentError(f"model {model.name!r} is another server's")
         name = model.name if isinstance(model, Model) else _text("model", model)
+        _flag("unload_dependents", unload_dependents)
+        _flag("wait_until_unloaded", wait_until_unloaded)
+        interval = interval_argument("polling_interval", polling_interval)
+        limit = timeout_argument("timeout", timeout)
         native = self._running()
+        dependents = dependents_of(native, name) if unload_dependents and wait_until_unloaded else set()
         (native.unload_model_and_dependents if unload_dependents else native.unload_model)(name)
         if wait_until_unloaded:
             self._wait_for(
-                lambda: _is_unloaded(native, name), polling_interval, timeout, f"model {name!r} to be unloaded"
+                lambda: _is_unloaded(native, name) and not unloading(native, dependents),
+                interval,
+                limit,
+                f"model {name!r} to be unloaded",
             )
 
     def register_model_repository(self, path: PathLike, name_mapping: Mapping[str, str] | None = None) -> None:
-        """Add a model repository (TRITONSERVER_ServerRegisterModelRepository); explicit mode only.
+        """Add a model repository (TRITONSERVER_ServerRegisterModelRepository). Nothing is loaded by that.
 
-        `name_mapping` gives folders of the repository other model names.
+        Args:
+            path: The folder. To remove it, give the same text: a relative path is not made absolute.
+            name_mapping: Other model names for folders of the repository, {folder: name}; the others keep theirs.
+
+        Raises:
+            TypeError, ValueError: An argument is of the wrong type or value.
+            InvalidArgumentError: `path` is no folder, or `name_mapping` names a folder that is not in it, or two
+                folders alike.
+            AlreadyExistsError: The repository is registered already.
+            UnsupportedError: The server is in mode NONE or POLL.
+            UnavailableError: The server is not running.
         """
-        if name_mapping is not None and not isinstance(name_mapping, Mapping):
-            raise TypeError(f"name_mapping must be a dict of folder to model name, not {type(name_mapping).__name__}")
-        mapping = [
-            _native.TRITONSERVER_Parameter(_text("name_mapping", each), _text("name_mapping", name))
-            for each, name in (name_mapping or {}).items()
-        ]
-        self._running().register_model_repository(_path_text("path", path), mapping)
+        from ._repositories import mapping_parameters, repository_path
+
+        text = repository_path(path)
+        native = self._running()
+        native.register_model_repository(text, mapping_parameters(text, name_mapping))
 
     def unregister_model_repository(self, path: PathLike) -> None:
-        """Remove a model repository (TRITONSERVER_ServerUnregisterModelRepository)."""
-        self._running().unregister_model_repository(_path_text("path", path))
+        """Remove a model repository (TRITONSERVER_ServerUnregisterModelRepository). Its models stay loaded.
+
+        Raises InvalidArgumentError for one that is not registered, UnsupportedError in mode NONE and POLL, and
+        TypeError or ValueError for what is no path.
+        """
+        from ._repositories import path_text
+
+        self._running().unregister_model_repository(path_text(path))
 
     def poll_model_repository(self) -> None:
-        """Look for changes in the repositories (TRITONSERVER_ServerPollModelRepository); mode POLL only."""
+        """Look for changes in the repositories (TRITONSERVER_ServerPollModelRepository).
+
+        Models that have come are loaded, those that have changed are loaded again, those that have gone are unloaded.
+        Raises UnavailableError in any mode but POLL.
+        """
         self._running().poll_model_repository()
 
     # Python functions
@@ -525,12 +727,30 @@ class Server:
             model.max_batch_size > 0,
         )
         self._functions[model.name] = function  # from here on a stop closes it, from a signal handler too
-        try:
-            native.load_model(model.name)
-        except BaseException:
+
+        def forget() -> None:
             self._functions.pop(model.name, None)
             function.close()
             files.remove_model(model.name)
+
+        def load() -> None:
+            try:
+                native.load_model(model.name)
+            except BaseException:
+                forget()
+                raise
+
+        def unload() -> None:
+            with contextlib.suppress(TritonError):  # it did not load, or the server is stopped
+                native.unload_model(model.name)
+            forget()
+
+        loading = BackgroundCall(load, unload)
+        try:
+            loading.start()
+            loading.result()
+        except BaseException:
+            loading.abandon()  # where a signal has ended the wait
             raise
 
     def remove_model(self, name: str) -> None:
@@ -571,10 +791,9 @@ def _text(argument: str, value: object) -> str:
     return value
 
 
-def _path_text(argument: str, value: object) -> str:
-    if not isinstance(value, (str, os.PathLike)):
-        raise TypeError(f"{argument} must be a str or a path, not {type(value).__name__}")
-    return os.fspath(value)
+def _flag(argument: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise TypeError(f"{argument} must be a bool, not {type(value).__name__}")
 
 
 def _is_unloaded(native: TRITONSERVER_Server, name: str) -> bool:

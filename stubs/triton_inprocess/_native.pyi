@@ -1280,15 +1280,20 @@ class Server:
     def use_count(self) -> int:
         """Calls, requests and responses that need the C object."""
 
-    def stop_accepting(self) -> None:
-        """Take no request and no model any more."""
+    def stop_accepting(self, load_timeout: float) -> bool:
+        """
+        Take no model any more, wait for loads in progress, at most so many seconds, and take no request any more. Whether no load goes on.
+        """
 
-    def stop(self) -> None:
+    def stop_within(self, load_timeout: float) -> None:
         """
         Wait until every request is answered and every model is gone (TRITONSERVER_ServerStop), at most for the exit timeout; then the C object is deleted as soon as that is safe. Stopping again does nothing.
 
-        Raises InternalError when the exit timeout has passed: the C object is left behind then.
+        Raises InternalError when the exit timeout has passed, and UnavailableError when a load still goes on after `load_timeout` seconds: the C object is left behind then.
         """
+
+    def give_up(self) -> None:
+        """Leave the C object behind without a stop: it accepts no call any more."""
 
     def set_exit_timeout(self, timeout: int) -> None:
         """
@@ -1592,6 +1597,8 @@ class InferenceResponse:
     def final(self) -> bool:
         """Whether no response follows this one."""
 
+    def __repr__(self) -> str: ...
+
 class EventLoopHub:
     """Wakes one event loop through one file descriptor."""
 
@@ -1619,6 +1626,8 @@ class ResponseIterator:
 
         Raises its error as a TritonError, unless raise_on_error=False was given; UnsupportedError when the model sends several or none, or after the iteration has begun; TimeoutError at the deadline.
         """
+
+    def __repr__(self) -> str: ...
 
     def cancel(self) -> None:
         """
@@ -1651,6 +1660,8 @@ class AsyncResponseIterator:
         """
         Wait for the response of a model that sends one. Raises UnsupportedError when it sends several or none, or after the iteration has begun; else as `__anext__`.
         """
+
+    def __repr__(self) -> str: ...
 
     def cancel(self) -> None:
         """

@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -75,6 +76,13 @@ void infer_async(Server& server, nb::handle request_object, const CapiTrace* tra
     block->submit(std::move(submission));
 }
 
+LoadGate::Deadline deadline_in(double seconds) {
+    using Clock = std::chrono::steady_clock;
+    constexpr double longest = 1e9;  // beyond that a clock may overflow
+    const std::chrono::duration<double> wait(seconds < longest ? seconds : longest);
+    return Clock::now() + std::chrono::duration_cast<Clock::duration>(wait);
+}
+
 void start(Server* server, const ServerOptions& options) {
     const ReleaseGil guard;
     new (server) Server(options);
@@ -104,16 +112,28 @@ void register_server(nb::module_& module) {
             "Calls, requests and responses that need the C object.")
         .def(
             "stop_accepting",
-            [](Server& server) {
+            [](Server& server, double load_timeout) {
                 const ReleaseGil guard;
-                server.state()->stop_accepting();
+                return server.state()->stop_accepting(deadline_in(load_timeout));
             },
-            "Take no request and no model any more.")
-        .def("stop", released(&Server::stop),
-             "Wait until every request is answered and every model is gone (TRITONSERVER_ServerStop), at most for the "
-             "exit "
-             "timeout; then the C object is deleted as soon as that is safe. Stopping again does nothing.\n\n"
-             "Raises InternalError when the exit timeout has passed: the C object is left behind then.")
+            "load_timeout"_a,
+            "Take no model any more, wait for loads in progress, at most so many seconds, and take no request any "
+            "more. "
+            "Whether no load goes on.")
+        .def(
+            "stop_within",
+            [](Server& server, double load_timeout) {
+                const ReleaseGil guard;
+                server.stop(deadline_in(load_timeout));
+            },
+            "load_timeout"_a,
+            "Wait until every request is answered and every model is gone (TRITONSERVER_ServerStop), at most for the "
+            "exit timeout; then the C object is deleted as soon as that is safe. Stopping again does nothing.\n\n"
+            "Raises InternalError when the exit timeout has passed, and UnavailableError when a load still goes on "
+            "after `load_timeout` seconds: the C object is left behind then.")
+        .def(
+            "give_up", [](Server& server) { server.state()->give_up(); },
+            "Leave the C object behind without a stop: it accepts no call any more.")
         .def("set_exit_timeout", released(&Server::set_exit_timeout), "timeout"_a,
              "Seconds that `stop` may take (TRITONSERVER_ServerSetExitTimeout, from C API 1.30).")
         .def(

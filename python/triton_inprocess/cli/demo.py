@@ -21,6 +21,7 @@ from sklearn.svm import SVC
 from ..function_model import Batching
 from ..model import Model
 from ..server import Server
+from .steps import Steps
 
 __all__ = ["Digits", "Traffic", "formed_batches", "load_halves", "run", "send", "serve", "train"]
 
@@ -57,11 +58,17 @@ def run() -> None:
     Exits with status 1 when an answer differs from what the classifier gives when it is called directly.
     """
     seen, unseen = load_halves()
-    classifier = train(seen)
     # Metrics are not read here, and Triton's look for a GPU's ends in an error message where there is none.
-    with Server(metrics=False) as server:
+    server = Server(metrics=False)
+    with Steps() as steps:
+        with steps.step(f"training a classifier on {len(seen.labels)} images"):
+            classifier = train(seen)
+        with steps.step("starting Triton in this process"):
+            server.start(progress=steps.model)
+    with server:
         version = server.metadata()["version"]
-        model = serve(server, classifier)
+        with Steps() as steps, steps.step("loading the classifier as a model"):
+            model = serve(server, classifier)
         traffic = _send_with_progress(model, unseen.images)
         batches = formed_batches(model)
     agreement = _share_of_equal(traffic.labels, _predict(classifier, unseen.images))

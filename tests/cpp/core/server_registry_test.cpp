@@ -74,6 +74,12 @@ TEST_F(ServerRegistryTest, AForkedChildOnlyGetsErrors) {
             status = error.code() == TRITONSERVER_ERROR_UNAVAILABLE ? 0 : 2;
         }
         server->stop();  // does nothing: the server is the parent's
+        try {
+            start_server();
+            status = 3;
+        } catch (const Error& error) {
+            status = error.code() == TRITONSERVER_ERROR_UNAVAILABLE ? status : 4;
+        }
         _exit(status);
     }
     int status = -1;
