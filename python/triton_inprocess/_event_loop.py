@@ -14,14 +14,18 @@ from typing import TYPE_CHECKING, Any
 from ._native import EventLoopHub
 
 if TYPE_CHECKING:
-    from ._native import AsyncResponseIterator
+    from ._native import AsyncResponseIterator, InferenceResponse
+
+    _Future = asyncio.Future[InferenceResponse]
+else:
+    _Future = asyncio.Future
 
 __all__ = ["ResponseFuture", "expire_after", "running"]
 
 Loop = asyncio.AbstractEventLoop
 
 
-class ResponseFuture(asyncio.Future["InferenceResponse"]):
+class ResponseFuture(_Future):
     """A future for the next response, which keeps the iterator for as long as somebody waits."""
 
     __slots__ = ("iterator",)
