@@ -35,6 +35,9 @@ from .errors import (
 )
 from .flags import ModelBatchFlag, ModelTxnPropertyFlag
 from .function_model import Batching, TensorSpec
+from .metric import Metric
+from .metric_family import MetricFamily
+from .metrics_report import MetricFamilyReport, MetricHistogram, MetricSample, MetricsReport, MetricSummary
 from .model import Model
 from .options import ModelLoadDeviceLimit, Options, RateLimiterResource
 from .request import InferenceRequest
@@ -58,8 +61,15 @@ __all__ = [
     "LogLevel",
     "MemoryBuffer",
     "MemoryType",
+    "Metric",
+    "MetricFamily",
+    "MetricFamilyReport",
     "MetricFormat",
+    "MetricHistogram",
     "MetricKind",
+    "MetricSample",
+    "MetricSummary",
+    "MetricsReport",
     "Model",
     "ModelBatchFlag",
     "ModelControlMode",

@@ -9,7 +9,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, overload
 
 from . import _native, runtime
 from ._capi_server import TRITONSERVER_Server
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ._log_forwarder import LogForwarder
     from ._private_files import PrivateFiles
     from .function_model import Batching, FunctionModel, TensorSpecs
+    from .metrics_report import MetricsReport
     from .runtime import Runtime
 
 __all__ = ["Server"]
@@ -356,14 +357,44 @@ class Server:
         assert isinstance(value, dict)
         return value
 
-    def metrics(self, format: MetricFormat = MetricFormat.PROMETHEUS) -> str:
-        """The metrics as text (TRITONSERVER_ServerMetrics). Raises UnavailableError when metrics are off."""
+    @overload
+    def metrics(self, format: MetricFormat = ..., parsed: Literal[False] = ...) -> str: ...
+
+    @overload
+    def metrics(self, format: MetricFormat = ..., *, parsed: Literal[True]) -> MetricsReport: ...
+
+    @overload
+    def metrics(self, format: MetricFormat = ..., parsed: bool = ...) -> str | MetricsReport: ...
+
+    def metrics(self, format: MetricFormat = MetricFormat.PROMETHEUS, parsed: bool = False) -> str | MetricsReport:
+        """The metrics of this moment (TRITONSERVER_ServerMetrics), of Triton and your own; they are the process's.
+
+        Args:
+            format: The form of the text.
+            parsed: Whether to return them as objects, by name, instead of the text.
+
+        Raises:
+            TypeError: An argument is of the wrong type.
+            UnavailableError: The server was started with `metrics=False`, or does not run.
+            InternalError: The text cannot be parsed, which a description of several lines that was given by way of
+                `capi` brings about; the message has the line.
+        """
         if not isinstance(format, MetricFormat):
             raise TypeError(f"format must be a MetricFormat, not {type(format).__name__}")
+        if not isinstance(parsed, bool):
+            raise TypeError(f"parsed must be a bool, not {type(parsed).__name__}")
         native = self._running()
         if not self.options.metrics:
             raise UnavailableError("the server was started with metrics=False")
-        return native.metrics().formatted(format)
+        text = native.metrics().formatted(format)
+        if not parsed:
+            return text
+        from . import _prometheus
+
+        try:
+            return _prometheus.parse(text)
+        except ValueError as error:
+            raise InternalError(str(error)) from None
 
     @property
     def capi(self) -> TRITONSERVER_Server:
