@@ -32,6 +32,7 @@ NAMES = [
     "InstanceGroupKind",
     "LogFormat",
     "LogLevel",
+    "LogMessage",
     "Metric",
     "MetricFamily",
     "MetricFormat",
@@ -103,11 +104,15 @@ OPTIONS: dict[str, Any] = {
     "backend_configuration": {},
     "host_policies": {},
     "metrics_configuration": {},
+    "log_to_logging": False,
 }
 
 NO_DEFAULT = inspect.Parameter.empty
 
 SIGNATURES: dict[str, list[tuple[str, Any]]] = {
+    "LogMessage": [("level", NO_DEFAULT), ("message", NO_DEFAULT)],
+    "MetricFamily": [("kind", NO_DEFAULT), ("name", NO_DEFAULT), ("description", NO_DEFAULT)],
+    "Metric": [("family", NO_DEFAULT), ("labels", None), ("buckets", None)],
     "Server": [("options", None), ("options_fields", NO_DEFAULT)],
     "Server.start": [("self", NO_DEFAULT), ("wait_until_ready", False), ("polling_interval", 0.1), ("timeout", None)],
     "Server.stop": [("self", NO_DEFAULT)],

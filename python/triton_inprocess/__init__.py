@@ -35,6 +35,7 @@ from .errors import (
 )
 from .flags import ModelBatchFlag, ModelTxnPropertyFlag
 from .function_model import Batching, TensorSpec
+from .log_message import LogMessage
 from .metric import Metric
 from .metric_family import MetricFamily
 from .metrics_report import MetricFamilyReport, MetricHistogram, MetricSample, MetricsReport, MetricSummary
@@ -59,6 +60,7 @@ __all__ = [
     "InvalidArgumentError",
     "LogFormat",
     "LogLevel",
+    "LogMessage",
     "MemoryBuffer",
     "MemoryType",
     "Metric",

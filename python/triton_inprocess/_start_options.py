@@ -77,6 +77,9 @@ def _check_log(options: Options) -> None:
         raise TypeError(f"log_callback must be callable or None, not {type(options.log_callback).__name__}")
     if options.log_callback is not None and options.log_file is not None:
         raise ValueError("log_callback and log_file exclude each other: Triton has one log")
+    if options.log_to_logging and (options.log_callback is not None or options.log_file is not None):
+        other = "log_callback" if options.log_callback is not None else "log_file"
+        raise ValueError(f"log_to_logging and {other} exclude each other: Triton has one log")
     if options.log_file is not None:
         with Path(options.log_file).open("a"):  # raises an OSError that says why it cannot be written
             pass
@@ -171,6 +174,7 @@ _SCALARS: dict[str, type] = {
     "log_warn": bool,
     "log_error": bool,
     "log_format": LogFormat,
+    "log_to_logging": bool,
     "metrics": bool,
     "gpu_metrics": bool,
     "cpu_metrics": bool,

@@ -238,10 +238,12 @@ class Server:
             native.set_startup_model(name)
 
     def _apply_log(self, native: TRITONSERVER_ServerOptions) -> None:
-        if self.options.log_callback is not None:
-            from ._log_forwarder import LogForwarder
+        if self.options.log_callback is not None or self.options.log_to_logging:
+            from . import _log_target
 
-            self._log = LogForwarder(self.options.log_callback)
+            self._log = _log_target.forwarder_for(self.options)
+            if self.options.log_to_logging:
+                _log_target.enable_levels(native)
         # Always set: the log is the process's, and an earlier server may have sent it elsewhere.
         native.set_log_file(self._log_path())
         Server._log_owner = id(self)
@@ -304,7 +306,7 @@ class Server:
         """While the server starts, a log of its errors, if nobody else has wanted a log."""
         options = self.options
         logs = options.log_info or options.log_warn or options.log_error or options.log_verbose > 0
-        if logs or options.log_file is not None or options.log_callback is not None or self._files is None:
+        if logs or options.log_file is not None or self._log is not None or self._files is None:
             yield None
             return
         path = self._files.root / "start.log"

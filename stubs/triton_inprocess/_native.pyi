@@ -310,15 +310,22 @@ def in_callback() -> bool:
 class LogPipe:
     """A pipe that Triton logs into; emptied by a thread that needs no GIL."""
 
-    def __init__(self) -> None: ...
+    def __init__(self, capacity: int = 16777216) -> None:
+        """
+        A pipe that holds so many bytes of lines at most; those that come when it is full are dropped.
+        """
 
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """What Triton takes for a log file."""
 
-    def read_lines(self) -> list[bytes]:
+    def wait(self) -> bool:
         """
-        Wait for lines and return all that have come; none at all once the pipe is closed and empty.
+        Sleep until there is something to take; False once the pipe is closed and empty.
         """
+
+    def take(self) -> tuple[list[bytes], int]:
+        """The lines that have come, and how many were dropped after them."""
 
     def close(self) -> None:
         """End the reading; nobody may write any more."""
