@@ -785,6 +785,7 @@ WRONG_TYPES: dict[str, Any] = {
     "host_policies": {"mine": ["numa-node"]},
     "metrics_configuration": {1: {}},
     "log_to_logging": 1,
+    "trace": 1,
 }
 
 

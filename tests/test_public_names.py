@@ -105,6 +105,7 @@ OPTIONS: dict[str, Any] = {
     "host_policies": {},
     "metrics_configuration": {},
     "log_to_logging": False,
+    "trace": None,
 }
 
 NO_DEFAULT = inspect.Parameter.empty
@@ -156,7 +157,7 @@ SIGNATURES: dict[str, list[tuple[str, Any]]] = {
     "Model.config": [("self", NO_DEFAULT), ("config_version", 1)],
 }
 
-# In this order; requested_outputs is this project's own.
+# In this order; requested_outputs and trace are this project's own.
 REQUEST_FIELDS: dict[str, Any] = {
     "model": dataclasses.MISSING,
     "request_id": None,
@@ -170,6 +171,7 @@ REQUEST_FIELDS: dict[str, Any] = {
     "response_queue": None,
     "requested_outputs": None,
     "deadline": None,
+    "trace": None,
 }
 
 

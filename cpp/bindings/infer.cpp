@@ -62,7 +62,7 @@ PendingRequest submit(const Call& call, Ref<ResponseQueue> second = nullptr) {
     Ref<ResponseQueue> queue = make_ref<ResponseQueue>(std::move(second));
     PendingRequest pending(queue, request.block(), call.model, call.raise_on_error, deadline);
     const ReleaseGil guard;
-    request.submit(std::move(queue));
+    request.submit(std::move(queue), handle.name(), handle.version());
     return pending;
 }
 

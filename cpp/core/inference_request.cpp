@@ -196,4 +196,35 @@ void InferenceRequest::set_parameter(const std::string& key, double value) {
     check(api().TRITONSERVER_InferenceRequestSetDoubleParameter(block_->idle().get(), c_text(key, "key"), value));
 }
 
+void InferenceRequest::set_trace(Ref<TraceRecord> record, Ref<InferenceTrace> child) {
+    trace_ = std::move(record);
+    child_trace_ = std::move(child);
+}
+
+void InferenceRequest::submit(Ref<ResponseQueue> queue, const std::string& model_name, std::int64_t model_version) {
+    const Ref<TraceRecord> record = trace_ ? std::move(trace_) : block_->server().next_trace();
+    if (record) {
+        submit_traced(std::move(queue), *record, std::move(child_trace_), {id(), model_name, model_version});
+    } else {
+        block_->submit(std::move(queue));
+    }
+}
+
+void InferenceRequest::submit_traced(Ref<ResponseQueue> queue, TraceRecord& record, const Ref<InferenceTrace>& child,
+                                     const TraceRecord::Request& told) {
+    Ref<InferenceTrace> trace = child;
+    if (child) {
+        record.begin_child(child, told);
+    } else {
+        trace = record.begin(told);
+    }
+    try {
+        block_->submit(std::move(queue), trace);
+    } catch (const Error& error) {
+        record.failed(trace, error);
+        throw;
+    }
+    record.sent();
+}
+
 }  // namespace triton_inprocess

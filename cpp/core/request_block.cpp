@@ -107,22 +107,24 @@ Ref<Buffer> RequestBlock::owner_of(const void* address) const noexcept {
     return nullptr;
 }
 
-void RequestBlock::submit(Ref<ResponseQueue> queue) {
+void RequestBlock::submit(Ref<ResponseQueue> queue, const Ref<InferenceTrace>& trace) {
     wait_for_release();
     const ServerUse submitting(server_);  // the request's own ends when it is completed, which can be inside this call
     TRITONSERVER_InferenceRequest* request = nullptr;
+    TRITONSERVER_InferenceTrace* c_trace = nullptr;
     {
         const Locked held = idle();
         request = held.get();
         check(api().TRITONSERVER_InferenceRequestSetReleaseCallback(request, on_release, this));
         check(api().TRITONSERVER_InferenceRequestSetResponseCallback(request, ResponseAllocator::get(), nullptr,
                                                                      on_response, this));
+        c_trace = trace ? trace->hand_over() : nullptr;
         RequestTable::instance().insert(request, this);
         queue_ = std::move(queue);
         observer_ = nullptr;
         prepare_for_flight();
     }
-    send(request, nullptr, nullptr);
+    send(request, trace, c_trace);
 }
 
 void RequestBlock::submit(Submission submission) {

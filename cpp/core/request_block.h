@@ -74,7 +74,7 @@ class RequestBlock final : public RefCounted {
 
     /// Hands the request to Triton; its responses go to `queue`. When that fails, the request is as before. A request
     /// that is answered, but not released yet, is waited for.
-    void submit(Ref<ResponseQueue> queue);
+    void submit(Ref<ResponseQueue> queue, const Ref<InferenceTrace>& trace = nullptr);
     void submit(Submission submission);
 
     /// Asks Triton to cancel; does nothing when the request is not in flight. Throws UNSUPPORTED before C API 1.25,

@@ -8,6 +8,7 @@ from ._native import (
     DataType,
     DLDeviceType,
     InferenceResponse,
+    InferenceTraceActivity,
     InstanceGroupKind,
     LogFormat,
     LogLevel,
@@ -43,6 +44,8 @@ from .model import Model
 from .options import ModelLoadDeviceLimit, Options, RateLimiterResource
 from .request import InferenceRequest
 from .server import Server
+from .trace import Trace, TraceActivity, TraceNode, TraceTensor
+from .tracing import Tracing
 
 __version__ = "0.1.0"
 
@@ -55,6 +58,7 @@ __all__ = [
     "DataType",
     "InferenceRequest",
     "InferenceResponse",
+    "InferenceTraceActivity",
     "InstanceGroupKind",
     "InternalError",
     "InvalidArgumentError",
@@ -87,6 +91,11 @@ __all__ = [
     "SharedTensor",
     "Tensor",
     "TensorSpec",
+    "Trace",
+    "TraceActivity",
+    "TraceNode",
+    "TraceTensor",
+    "Tracing",
     "TritonError",
     "UnavailableError",
     "UnknownError",

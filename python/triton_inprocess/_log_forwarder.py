@@ -70,9 +70,13 @@ class LogForwarder:
     def close(self) -> None:
         """End the thread once everything was forwarded; Triton must not write to the pipe any more."""
         self._pipe.close()
-        if threading.current_thread() is not self._thread:
+        if not self.runs_here():
             self._thread.join()
             self.forward()  # what came when this object was garbage already
+
+    def runs_here(self) -> bool:
+        """Whether `deliver` is being called by this very thread."""
+        return threading.current_thread() is self._thread
 
     def forward(self) -> None:
         """Deliver what has come."""

@@ -5,8 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ._native import InstanceGroupKind, LogFormat, LogLevel, ModelControlMode, RateLimitMode
+
+if TYPE_CHECKING:
+    from .trace import Trace
+    from .tracing import Tracing
 
 __all__ = ["ModelLoadDeviceLimit", "Options", "PathLike", "RateLimiterResource"]
 
@@ -72,6 +77,8 @@ class Options:
             exclude each other. With this and with `log_callback` Triton never waits for Python: lines that come faster
             than they are taken are kept, up to 16 MiB, and those beyond are dropped and counted in a line of the level
             WARN.
+        trace: Called with the Trace of each request of `Model.infer` and `async_infer` that has no `trace` of its own,
+            when it is complete, in a thread of its own; or a Tracing, which says more.
         metrics, gpu_metrics, cpu_metrics: Which metrics are gathered.
         metrics_interval: Milliseconds between two looks at the hardware.
         backend_directory: Folder with backends; they go before the runtime's.
@@ -120,3 +127,4 @@ class Options:
     host_policies: dict[str, dict[str, str]] = field(default_factory=dict)
     metrics_configuration: dict[str, dict[str, str]] = field(default_factory=dict)
     log_to_logging: bool = False
+    trace: Callable[[Trace], object] | Tracing | None = None

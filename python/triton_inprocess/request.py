@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from ._native import InferenceResponse
     from .model import Model
+    from .trace import Trace
 
 __all__ = ["InferenceRequest"]
 
@@ -36,6 +37,7 @@ class InferenceRequest:
         requested_outputs: Names of the outputs to compute; all of them by default.
         deadline: Seconds that the caller waits, from sending the request on: then it is cancelled, and TimeoutError is
             raised. None: for ever.
+        trace: A Trace, which tells what happens to the request; it is for sending once.
     """
 
     model: Model
@@ -50,6 +52,7 @@ class InferenceRequest:
     response_queue: queue.SimpleQueue[InferenceResponse] | asyncio.Queue[InferenceResponse] | None = None
     requested_outputs: Sequence[str] | None = None
     deadline: float | None = None
+    trace: Trace | None = None
 
     def fields(self) -> dict[str, Any]:
         """What differs from the defaults, as keywords of `Model.infer`."""
@@ -73,4 +76,5 @@ _DEFAULTS: dict[str, Any] = {
     "response_queue": None,
     "requested_outputs": None,
     "deadline": None,
+    "trace": None,
 }

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from ._log_forwarder import LogForwarder
     from ._private_files import PrivateFiles
+    from ._trace_delivery import TraceDelivery
     from .function_model import Batching, FunctionModel, TensorSpecs
     from .metrics_report import MetricsReport
     from .runtime import Runtime
@@ -72,6 +73,7 @@ class Server:
         self._stopped = False
         self._files: PrivateFiles | None = None
         self._log: LogForwarder | None = None
+        self._traces: TraceDelivery | None = None
         self._functions: dict[str, _native.PythonFunction] = {}
         self._life = threading.RLock()  # of start and stop
         self._changing = threading.RLock()  # of the files and functions of added models
@@ -113,7 +115,9 @@ class Server:
         native_options = TRITONSERVER_ServerOptions()
         try:
             self._prepare(native_options, repositories, loaded)
-            self._native = self._started(native_options)
+            native = self._started(native_options)
+            self._trace_requests(native)
+            self._native = native
         except BaseException:
             self._release_files()
             raise
@@ -136,7 +140,11 @@ class Server:
             )
         if _native.in_callback():
             raise UnavailableError("a callback of capi cannot stop a server: it would wait for itself")
-        with self._life:
+        if not self._life.acquire(blocking=not self._delivers_here()):
+            if self._stopped:
+                return  # whoever stops it waits for this thread
+            raise UnavailableError("log_callback cannot stop a server that is being started: it would wait for itself")
+        try:
             native, self._native = self._native, None
             if native is None:
                 return
@@ -144,6 +152,12 @@ class Server:
             running_servers.discard(self)
             if native.running:  # not so in a forked child: the server, its files and its threads are the parent's
                 self._stop(native)
+        finally:
+            self._life.release()
+
+    def _delivers_here(self) -> bool:
+        """Whether this thread is one of the server's own, which calls the functions of its options."""
+        return any(each is not None and each.runs_here() for each in (self._log, self._traces))
 
     def _stop(self, native: TRITONSERVER_Server) -> None:
         deadline = time.monotonic() + max(self.options.exit_timeout, UNLOAD_GRACE)
@@ -323,6 +337,9 @@ class Server:
         for function in self._functions.values():
             function.close()
         self._functions.clear()
+        if self._traces is not None:
+            self._traces.close()
+            self._traces = None
         if self._log is not None:
             if Server._log_owner == id(self):  # otherwise a later server has sent the process's log elsewhere
                 TRITONSERVER_ServerOptions().set_log_file("")
@@ -331,6 +348,15 @@ class Server:
         if self._files is not None:
             self._files.remove()
             self._files = None
+
+    def _trace_requests(self, native: TRITONSERVER_Server) -> None:
+        trace = self.options.trace
+        if trace is None:
+            return
+        from ._trace_delivery import TraceDelivery
+        from .tracing import Tracing
+
+        self._traces = TraceDelivery(trace if isinstance(trace, Tracing) else Tracing(trace), native)
 
     def _explicit(self) -> bool:
         return self.options.model_control_mode in (None, ModelControlMode.EXPLICIT)
