@@ -163,13 +163,12 @@ def test_a_request_that_fails_in_its_model(server: ti.Server) -> None:
 
 
 @pytest.mark.parametrize("version", [-1, 1])
-@pytest.mark.parametrize("inputs", [{"z": X}, {"x": np.ones(5, np.float32)}, {}])
-def test_a_failed_submission_has_a_trace(server: ti.Server, inputs: dict[str, Any], version: int) -> None:
+def test_a_failed_submission_has_a_trace(server: ti.Server, version: int) -> None:
     add_echo(server, shape=(4,))
     model = server.model("echo", version)
     trace = ti.Trace()
     with pytest.raises(ti.InvalidArgumentError) as caught:
-        model.infer(inputs=inputs, trace=trace, request_id="bad")
+        model.infer(inputs={"x": X}, requested_outputs=["z"], trace=trace, request_id="bad")
     assert trace.done
     assert trace.wait(0)
     root = trace.root
@@ -187,6 +186,8 @@ def test_what_fails_before_it_is_sent_leaves_the_trace_as_it_was(server: ti.Serv
     trace = ti.Trace()
     with pytest.raises(TypeError, match="priority"):
         model.infer(inputs={"x": X}, trace=trace, priority="high")
+    with pytest.raises(ti.InvalidArgumentError, match="z"):
+        model.infer(inputs={"z": X}, trace=trace)
     assert repr(trace) == "Trace(not sent)"
     answer_traced(model, trace)
     assert trace.wait(10)
@@ -414,7 +415,7 @@ def test_async_requests_and_failed_ones_are_traced_too(start_server: StartServer
     asyncio.run(ask())
     assert {traces.next().root.error for _ in range(3)} == {None}
     with pytest.raises(ti.InvalidArgumentError) as caught:
-        model.infer(inputs={"z": X}, request_id="bad")
+        model.infer(inputs={"x": X}, requested_outputs=["z"], request_id="bad")
     trace = traces.next()
     assert str(trace.error) == str(caught.value)
     assert (trace.root.model_name, trace.root.request_id) == ("echo", "bad")
@@ -571,7 +572,10 @@ def leave():
 server = leave()
 gc.collect()
 assert server() is None
-assert not [thread for thread in threading.enumerate() if thread.name.startswith("triton-inprocess")]
+for thread in threading.enumerate():
+    if thread.name.startswith("triton-inprocess"):  # it may be the one that has collected it
+        thread.join(10)
+        assert not thread.is_alive()
 assert len(told) == 50, len(told)
 """
     )
