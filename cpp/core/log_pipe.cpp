@@ -124,7 +124,7 @@ void LogPipe::end_line() {
     if (const std::size_t cut = std::exchange(cut_, 0)) {
         line += " [" + std::to_string(cut) + " bytes cut]";
     }
-    const std::size_t size = line.size() + sizeof(line);
+    const std::size_t size = line.size() + sizeof(std::string);
     // Once one was dropped, so are all until somebody takes what is there: what is dropped comes after what is kept.
     if (batch_.dropped != 0 || size > capacity_ - held_) {
         ++batch_.dropped;
