@@ -202,10 +202,10 @@ void InferenceRequest::set_trace(Ref<TraceRecord> record, Ref<InferenceTrace> ch
 }
 
 void InferenceRequest::submit(Ref<ResponseQueue> queue, const std::string& model_name, std::int64_t model_version) {
-    const Ref<InferenceTrace> child = std::move(child_trace_);
-    const Ref<TraceRecord> record = trace_ ? std::move(trace_) : block_->server().next_trace();
+    // Several threads may be here: nothing of this object changes.
+    const Ref<TraceRecord> record = trace_ ? trace_ : block_->server().next_trace();
     if (record) {
-        submit_traced(std::move(queue), *record, child, {id(), model_name, model_version});
+        submit_traced(std::move(queue), *record, child_trace_, {id(), model_name, model_version});
     } else {
         block_->submit(std::move(queue));
     }

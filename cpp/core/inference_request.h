@@ -64,7 +64,7 @@ class InferenceRequest : public nanobind::intrusive_base {
     void set_parameter(const std::string& key, bool value);
     void set_parameter(const std::string& key, double value);
 
-    /// What tells of the next submission; with `child`, a trace that the record has spawned, below its root. Without
+    /// What tells of the submission; with `child`, a trace that the record has spawned, below its root. Without
     /// any, the server may have one.
     void set_trace(Ref<TraceRecord> record, Ref<InferenceTrace> child = nullptr);
 
