@@ -784,6 +784,8 @@ WRONG_TYPES: dict[str, Any] = {
     "backend_configuration": {"identity": "fast"},
     "host_policies": {"mine": ["numa-node"]},
     "metrics_configuration": {1: {}},
+    "log_to_logging": 1,
+    "trace": 1,
 }
 
 

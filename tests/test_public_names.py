@@ -32,6 +32,9 @@ NAMES = [
     "InstanceGroupKind",
     "LogFormat",
     "LogLevel",
+    "LogMessage",
+    "Metric",
+    "MetricFamily",
     "MetricFormat",
     "MetricKind",
     "ModelBatchFlag",
@@ -101,11 +104,16 @@ OPTIONS: dict[str, Any] = {
     "backend_configuration": {},
     "host_policies": {},
     "metrics_configuration": {},
+    "log_to_logging": False,
+    "trace": None,
 }
 
 NO_DEFAULT = inspect.Parameter.empty
 
 SIGNATURES: dict[str, list[tuple[str, Any]]] = {
+    "LogMessage": [("level", NO_DEFAULT), ("message", NO_DEFAULT)],
+    "MetricFamily": [("kind", NO_DEFAULT), ("name", NO_DEFAULT), ("description", NO_DEFAULT)],
+    "Metric": [("family", NO_DEFAULT), ("labels", None), ("buckets", None)],
     "Server": [("options", None), ("options_fields", NO_DEFAULT)],
     "Server.start": [
         ("self", NO_DEFAULT),
@@ -118,7 +126,7 @@ SIGNATURES: dict[str, list[tuple[str, Any]]] = {
     "Server.live": [("self", NO_DEFAULT)],
     "Server.ready": [("self", NO_DEFAULT)],
     "Server.metadata": [("self", NO_DEFAULT)],
-    "Server.metrics": [("self", NO_DEFAULT), ("format", ti.MetricFormat.PROMETHEUS)],
+    "Server.metrics": [("self", NO_DEFAULT), ("format", ti.MetricFormat.PROMETHEUS), ("parsed", False)],
     "Server.model": [("self", NO_DEFAULT), ("name", NO_DEFAULT), ("version", -1)],
     "Server.models": [("self", NO_DEFAULT), ("exclude_not_ready", False)],
     "Server.load": [
@@ -162,7 +170,7 @@ SIGNATURES: dict[str, list[tuple[str, Any]]] = {
     "Model.config": [("self", NO_DEFAULT), ("config_version", 1)],
 }
 
-# In this order; requested_outputs is this project's own.
+# In this order; requested_outputs and trace are this project's own.
 REQUEST_FIELDS: dict[str, Any] = {
     "model": dataclasses.MISSING,
     "request_id": None,
@@ -177,6 +185,7 @@ REQUEST_FIELDS: dict[str, Any] = {
     "requested_outputs": None,
     "outputs": None,
     "deadline": None,
+    "trace": None,
 }
 
 

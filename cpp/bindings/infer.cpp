@@ -70,7 +70,7 @@ PendingRequest submit(const Call& call, Ref<ResponseQueue> second = nullptr) {
     Ref<RequestOutputs> placed = checked_outputs(outputs, output_place, handle);
     PendingRequest pending(queue, request.block(), call.model, call.raise_on_error, deadline);
     const ReleaseGil guard;
-    request.submit(std::move(queue), std::move(placed));
+    request.submit(std::move(queue), std::move(placed), handle.name(), handle.version());
     return pending;
 }
 

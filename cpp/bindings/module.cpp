@@ -35,6 +35,8 @@
 #include "bindings/shared_tensor.h"
 #include "bindings/shutdown.h"
 #include "bindings/tensor.h"
+#include "bindings/trace_queue.h"
+#include "bindings/trace_record.h"
 
 namespace nb = nanobind;
 namespace ti = triton_inprocess;
@@ -85,6 +87,8 @@ NB_MODULE(_native, module) {
     ti::register_response_iterator(module);
     ti::register_async_response_iterator(module);
     ti::register_model_handle(module);
+    ti::register_trace_record(module);
+    ti::register_trace_queue(module);
     ti::register_infer(module);
     ti::register_python_function(module);
 }

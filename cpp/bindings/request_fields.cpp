@@ -9,6 +9,7 @@
 
 #include "bindings/arguments.h"
 #include "bindings/errors.h"
+#include "bindings/trace_record.h"
 #include "runtime/error.h"
 
 namespace nb = nanobind;
@@ -60,6 +61,18 @@ void set_correlation_id(InferenceRequest& request, nb::handle value) {
     }
 }
 
+void set_trace(InferenceRequest& request, nb::handle value) {
+    if (value.is_none()) {
+        return;
+    }
+    const nb::object record = nb::getattr(value, "_record", nb::none());
+    if (!nb::isinstance<TraceHandle>(record)) {
+        wrong_type("trace", "a Trace or None", value);
+    }
+    const auto& handle = nb::cast<const TraceHandle&>(record);
+    request.set_trace(handle.record, handle.child);
+}
+
 }  // namespace
 
 void set_field(InferenceRequest& request, const std::string& field, nb::handle value) {
@@ -81,13 +94,16 @@ void set_field(InferenceRequest& request, const std::string& field, nb::handle v
         set_parameters(request, value);
     } else if (field == "requested_outputs") {
         set_requested_outputs(request, value);
+    } else if (field == "trace") {
+        set_trace(request, value);
     } else if (field == "response_queue" && value.is_none()) {
         return;  // a queue is served in Python
     } else {
         throw nb::type_error(
             ("'" + field +
              "' is not a field of a request; the fields are request_id, flags, correlation_id, priority, "
-             "timeout, deadline, inputs, outputs, parameters, output_memory_type, response_queue and requested_outputs")
+             "timeout, deadline, inputs, outputs, parameters, output_memory_type, response_queue, requested_outputs "
+             "and trace")
                 .c_str());
     }
 }

@@ -196,4 +196,37 @@ void InferenceRequest::set_parameter(const std::string& key, double value) {
     check(api().TRITONSERVER_InferenceRequestSetDoubleParameter(block_->idle().get(), c_text(key, "key"), value));
 }
 
+void InferenceRequest::set_trace(Ref<TraceRecord> record, Ref<InferenceTrace> child) {
+    trace_ = std::move(record);
+    child_trace_ = std::move(child);
+}
+
+void InferenceRequest::submit(Ref<ResponseQueue> queue, Ref<RequestOutputs> outputs, const std::string& model_name,
+                              std::int64_t model_version) {
+    // Several threads may be here: nothing of this object changes.
+    const Ref<TraceRecord> record = trace_ ? trace_ : block_->server().next_trace();
+    if (record) {
+        submit_traced(std::move(queue), std::move(outputs), *record, child_trace_, {id(), model_name, model_version});
+    } else {
+        block_->submit(std::move(queue), std::move(outputs));
+    }
+}
+
+void InferenceRequest::submit_traced(Ref<ResponseQueue> queue, Ref<RequestOutputs> outputs, TraceRecord& record,
+                                     const Ref<InferenceTrace>& child, const TraceRecord::Request& told) {
+    Ref<InferenceTrace> trace = child;
+    if (child) {
+        record.begin_child(child, told);
+    } else {
+        trace = record.begin(told);
+    }
+    try {
+        block_->submit(std::move(queue), std::move(outputs), trace);
+    } catch (const Error& error) {
+        record.failed(trace, error);
+        throw;
+    }
+    record.sent();
+}
+
 }  // namespace triton_inprocess

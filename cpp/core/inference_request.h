@@ -9,6 +9,7 @@
 
 #include "core/buffer_attributes.h"
 #include "core/request_block.h"
+#include "core/trace_record.h"
 #include "tensor/tensor.h"
 
 namespace triton_inprocess {
@@ -63,9 +64,14 @@ class InferenceRequest : public nanobind::intrusive_base {
     void set_parameter(const std::string& key, bool value);
     void set_parameter(const std::string& key, double value);
 
-    void submit(Ref<ResponseQueue> queue, Ref<RequestOutputs> outputs = nullptr) {
-        block_->submit(std::move(queue), std::move(outputs));
-    }
+    /// What tells of the submission; with `child`, a trace that the record has spawned, below its root. Without
+    /// any, the server may have one.
+    void set_trace(Ref<TraceRecord> record, Ref<InferenceTrace> child = nullptr);
+
+    /// The model's name and version are for a trace: Triton does not tell it those of a request that it refuses.
+    /// With `outputs`, those go where it says.
+    void submit(Ref<ResponseQueue> queue, Ref<RequestOutputs> outputs = nullptr, const std::string& model_name = {},
+                std::int64_t model_version = -1);
     void submit(RequestBlock::Submission submission) { block_->submit(std::move(submission)); }
     void cancel() { block_->cancel(); }
     bool is_cancelled() { return block_->is_cancelled(); }
@@ -74,7 +80,12 @@ class InferenceRequest : public nanobind::intrusive_base {
     const Ref<RequestBlock>& block() const noexcept { return block_; }
 
   private:
+    void submit_traced(Ref<ResponseQueue> queue, Ref<RequestOutputs> outputs, TraceRecord& record,
+                       const Ref<InferenceTrace>& child, const TraceRecord::Request& told);
+
     Ref<RequestBlock> block_;
+    Ref<TraceRecord> trace_;
+    Ref<InferenceTrace> child_trace_;
 };
 
 }  // namespace triton_inprocess

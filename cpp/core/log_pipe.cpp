@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -15,7 +16,7 @@
 
 namespace triton_inprocess {
 
-LogPipe::LogPipe() {
+LogPipe::LogPipe(std::size_t capacity) : capacity_(capacity) {
     std::array<int, 2> ends = {};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) {
         throw Error(TRITONSERVER_ERROR_UNAVAILABLE, std::string("cannot create a pipe: ") + std::strerror(errno));
@@ -39,10 +40,17 @@ std::string LogPipe::path() const {
     return "/proc/self/fd/" + std::to_string(write_end_);
 }
 
-std::vector<std::string> LogPipe::read_lines() {
+bool LogPipe::wait() {
     std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [this] { return ended_ || !lines_.empty(); });
-    return std::exchange(lines_, {});
+    const auto something = [this] { return !batch_.lines.empty() || batch_.dropped != 0; };
+    changed_.wait(lock, [&] { return ended_ || something(); });
+    return something();
+}
+
+LogPipe::Batch LogPipe::take() {
+    const std::scoped_lock guard(mutex_);
+    held_ = 0;
+    return std::exchange(batch_, {});
 }
 
 void LogPipe::close() {
@@ -75,7 +83,7 @@ void LogPipe::read() {
     }
     const std::scoped_lock guard(mutex_);
     if (!unfinished_.empty()) {
-        lines_.push_back(std::exchange(unfinished_, {}));
+        end_line();
     }
     ended_ = true;
     changed_.notify_all();
@@ -97,12 +105,33 @@ void LogPipe::add(const char* data, std::size_t size) {
     const std::scoped_lock guard(mutex_);
     const char* const end = data + size;
     while (const auto* const line_end = static_cast<const char*>(std::memchr(data, '\n', end - data))) {
-        unfinished_.append(data, line_end);
-        lines_.push_back(std::exchange(unfinished_, {}));
+        extend_line(data, line_end - data);
+        end_line();
         data = line_end + 1;
     }
-    unfinished_.append(data, end);
+    extend_line(data, end - data);
     changed_.notify_all();
+}
+
+void LogPipe::extend_line(const char* data, std::size_t size) {
+    const std::size_t taken = std::min(size, longest_line - unfinished_.size());
+    unfinished_.append(data, taken);
+    cut_ += size - taken;
+}
+
+void LogPipe::end_line() {
+    std::string line = std::exchange(unfinished_, {});
+    if (const std::size_t cut = std::exchange(cut_, 0)) {
+        line += " [" + std::to_string(cut) + " bytes cut]";
+    }
+    const std::size_t size = line.size() + sizeof(std::string);
+    // Once one was dropped, so are all until somebody takes what is there: what is dropped comes after what is kept.
+    if (batch_.dropped != 0 || size > capacity_ - held_) {
+        ++batch_.dropped;
+        return;
+    }
+    held_ += size;
+    batch_.lines.push_back(std::move(line));
 }
 
 }  // namespace triton_inprocess

@@ -107,10 +107,11 @@ Ref<Buffer> RequestBlock::owner_of(const void* address) const noexcept {
     return nullptr;
 }
 
-void RequestBlock::submit(Ref<ResponseQueue> queue, Ref<RequestOutputs> outputs) {
+void RequestBlock::submit(Ref<ResponseQueue> queue, Ref<RequestOutputs> outputs, const Ref<InferenceTrace>& trace) {
     wait_for_release();
     const ServerUse submitting(server_);  // the request's own ends when it is completed, which can be inside this call
     TRITONSERVER_InferenceRequest* request = nullptr;
+    TRITONSERVER_InferenceTrace* c_trace = nullptr;
     {
         const Locked held = idle();
         request = held.get();
@@ -118,13 +119,14 @@ void RequestBlock::submit(Ref<ResponseQueue> queue, Ref<RequestOutputs> outputs)
         OutputPlacement* const placement = outputs ? &*outputs : nullptr;
         check(api().TRITONSERVER_InferenceRequestSetResponseCallback(
             request, outputs ? RequestOutputs::allocator() : ResponseAllocator::get(), placement, on_response, this));
+        c_trace = trace ? trace->hand_over() : nullptr;
         RequestTable::instance().insert(request, this);
         queue_ = std::move(queue);
         outputs_ = std::move(outputs);
         observer_ = nullptr;
         prepare_for_flight();
     }
-    send(request, nullptr, nullptr);
+    send(request, trace, c_trace);
 }
 
 void RequestBlock::submit(Submission submission) {

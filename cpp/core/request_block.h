@@ -75,8 +75,9 @@ class RequestBlock final : public RefCounted {
 
     /// Hands the request to Triton; its responses go to `queue`. When that fails, the request is as before. A request
     /// that is answered, but not released yet, is waited for.
-    /// With `outputs`, those go where it says.
-    void submit(Ref<ResponseQueue> queue, Ref<RequestOutputs> outputs = nullptr);
+    /// With `outputs`, those go where it says; the trace may be null.
+    void submit(Ref<ResponseQueue> queue, Ref<RequestOutputs> outputs = nullptr,
+                const Ref<InferenceTrace>& trace = nullptr);
     void submit(Submission submission);
 
     /// Asks Triton to cancel; does nothing when the request is not in flight. Throws UNSUPPORTED before C API 1.25,

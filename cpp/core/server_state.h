@@ -10,6 +10,7 @@
 #include "abi/types.h"
 #include "core/load_gate.h"
 #include "core/server_options.h"
+#include "core/tracer.h"
 #include "tensor/ref_counted.h"
 
 namespace triton_inprocess {
@@ -57,6 +58,12 @@ class ServerState final : public RefCounted {
     std::uint64_t model_changes() const noexcept { return model_changes_.load(); }
     void count_model_change() noexcept { model_changes_.fetch_add(1); }
 
+    /// Has requests traced that have no trace of their own; called once, before the first request.
+    void trace_with(Ref<Tracer> tracer) noexcept { tracer_ = std::move(tracer); }
+
+    /// For a request without a trace of its own; null if it is not traced.
+    Ref<TraceRecord> next_trace() const { return tracer_ ? tracer_->next() : nullptr; }
+
     /// Calls and C objects that still need the C server.
     std::int64_t use_count() const noexcept { return uses_.load(); }
 
@@ -80,6 +87,7 @@ class ServerState final : public RefCounted {
     mutable LoadGate loading_;
     std::mutex reusable_mutex_;
     std::unordered_set<RequestBlock*> reusable_;
+    Ref<Tracer> tracer_;
 };
 
 /// Keeps the C server from being deleted while a call or a C object needs it.

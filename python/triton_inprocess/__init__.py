@@ -8,6 +8,7 @@ from ._native import (
     DataType,
     DLDeviceType,
     InferenceResponse,
+    InferenceTraceActivity,
     InstanceGroupKind,
     LogFormat,
     LogLevel,
@@ -35,10 +36,16 @@ from .errors import (
 )
 from .flags import ModelBatchFlag, ModelTxnPropertyFlag
 from .function_model import Batching, TensorSpec
+from .log_message import LogMessage
+from .metric import Metric
+from .metric_family import MetricFamily
+from .metrics_report import MetricFamilyReport, MetricHistogram, MetricSample, MetricsReport, MetricSummary
 from .model import Model
 from .options import ModelLoadDeviceLimit, Options, RateLimiterResource
 from .request import InferenceRequest
 from .server import Server
+from .trace import Trace, TraceActivity, TraceNode, TraceTensor
+from .tracing import Tracing
 
 __version__ = "0.1.0"
 
@@ -51,15 +58,24 @@ __all__ = [
     "DataType",
     "InferenceRequest",
     "InferenceResponse",
+    "InferenceTraceActivity",
     "InstanceGroupKind",
     "InternalError",
     "InvalidArgumentError",
     "LogFormat",
     "LogLevel",
+    "LogMessage",
     "MemoryBuffer",
     "MemoryType",
+    "Metric",
+    "MetricFamily",
+    "MetricFamilyReport",
     "MetricFormat",
+    "MetricHistogram",
     "MetricKind",
+    "MetricSample",
+    "MetricSummary",
+    "MetricsReport",
     "Model",
     "ModelBatchFlag",
     "ModelControlMode",
@@ -75,6 +91,11 @@ __all__ = [
     "SharedTensor",
     "Tensor",
     "TensorSpec",
+    "Trace",
+    "TraceActivity",
+    "TraceNode",
+    "TraceTensor",
+    "Tracing",
     "TritonError",
     "UnavailableError",
     "UnknownError",

@@ -20,7 +20,7 @@ __all__ = ["claim", "log_of_another", "log_to", "release"]
 
 # Whoever asks for something else than the default has it; the others go along.
 _LOGGING = ("log_info", "log_warn", "log_error", "log_verbose", "log_format")
-_DESTINATIONS = ("log_file", "log_callback")
+_DESTINATIONS = ("log_file", "log_callback", "log_to_logging")
 # The first server fixes them, by its default, too.
 _POOL = ("pinned_memory_pool_size",)
 _METRICS = ("metrics_interval", "metrics_configuration")
@@ -113,7 +113,7 @@ def _asked(options: Options, name: str) -> bool:
 
 
 def _destination(options: Options) -> str | None:
-    return next((name for name in _DESTINATIONS if getattr(options, name) is not None), None)
+    return next((name for name in _DESTINATIONS if getattr(options, name) not in (None, False)), None)
 
 
 def _require_equal(options: Options, name: str, other: Options, others_name: str) -> None:

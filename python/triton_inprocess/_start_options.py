@@ -14,6 +14,7 @@ from ._capi_server_options import TRITONSERVER_ServerOptions
 from ._native import InstanceGroupKind, LogFormat, ModelControlMode, RateLimitMode
 from .errors import InternalError, InvalidArgumentError, UnsupportedError
 from .options import ModelLoadDeviceLimit, Options, PathLike, RateLimiterResource
+from .tracing import Tracing
 
 __all__ = ["apply", "check", "check_folder", "repositories"]
 
@@ -36,6 +37,7 @@ def check(options: Options) -> None:
     for name, value_kinds in _SETTINGS.items():
         _check_settings(name, getattr(options, name), value_kinds)
     _check_log(options)
+    _check_trace(options.trace)
 
 
 def check_folder(name: str, path: PathLike | None) -> None:
@@ -77,9 +79,27 @@ def _check_log(options: Options) -> None:
         raise TypeError(f"log_callback must be callable or None, not {type(options.log_callback).__name__}")
     if options.log_callback is not None and options.log_file is not None:
         raise ValueError("log_callback and log_file exclude each other: Triton has one log")
+    if options.log_to_logging and (options.log_callback is not None or options.log_file is not None):
+        other = "log_callback" if options.log_callback is not None else "log_file"
+        raise ValueError(f"log_to_logging and {other} exclude each other: Triton has one log")
     if options.log_file is not None:
         with Path(options.log_file).open("a"):  # raises an OSError that says why it cannot be written
             pass
+
+
+def _check_trace(trace: object) -> None:
+    if trace is None or (callable(trace) and not isinstance(trace, Tracing)):
+        return
+    if not isinstance(trace, Tracing):
+        raise TypeError(f"trace must be callable, a Tracing or None, not {type(trace).__name__}")
+    if not callable(trace.callback):
+        raise TypeError(f"callback of trace must be callable, not {type(trace.callback).__name__}")
+    _require("tensors of trace", trace.tensors, bool)
+    for name in ("rate", "capacity"):
+        value = getattr(trace, name)
+        _require_number(f"{name} of trace", value, _UINT64)
+        if value == 0:
+            raise ValueError(f"{name} of trace must be from 1 to {_UINT64}, not 0")
 
 
 def repositories(options: Options) -> list[Path]:
@@ -172,6 +192,7 @@ _SCALARS: dict[str, type] = {
     "log_warn": bool,
     "log_error": bool,
     "log_format": LogFormat,
+    "log_to_logging": bool,
     "metrics": bool,
     "gpu_metrics": bool,
     "cpu_metrics": bool,

@@ -5,8 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ._native import InstanceGroupKind, LogFormat, LogLevel, ModelControlMode, RateLimitMode
+
+if TYPE_CHECKING:
+    from .trace import Trace
+    from .tracing import Tracing
 
 __all__ = ["ModelLoadDeviceLimit", "Options", "PathLike", "RateLimiterResource"]
 
@@ -76,6 +81,15 @@ class Options:
         log_format: Form of the log lines.
         log_verbose: Level of verbose messages; 0 for none.
         log_callback: Called with level and message of each log line, in a thread of its own.
+        log_to_logging: Whether Triton's log goes to Python's: to the logger `triton_inprocess`, a record for each line
+            that is not empty. Besides what `log_info` and its kin ask for, the levels INFO, WARN and ERROR are turned
+            on that the logger is enabled for when the server starts. Triton itself marks verbose messages as INFO:
+            they come as DEBUG (for `log_callback`, VERBOSE) only where INFO is off. `log_file`, `log_callback` and this
+            exclude each other. With this and with `log_callback` Triton never waits for Python: lines that come faster
+            than they are taken are kept, up to 16 MiB, and those beyond are dropped and counted in a line of the level
+            WARN.
+        trace: Called with the Trace of each request of `Model.infer` and `async_infer` that has no `trace` of its own,
+            when it is complete, in a thread of its own; or a Tracing, which says more.
         metrics, gpu_metrics, cpu_metrics: Which metrics are gathered.
         metrics_interval: Milliseconds between two looks at the hardware.
         backend_directory: Folder with backends; they go before the runtime's.
@@ -123,3 +137,5 @@ class Options:
     backend_configuration: dict[str, dict[str, str]] = field(default_factory=dict)
     host_policies: dict[str, dict[str, str]] = field(default_factory=dict)
     metrics_configuration: dict[str, dict[str, str]] = field(default_factory=dict)
+    log_to_logging: bool = False
+    trace: Callable[[Trace], object] | Tracing | None = None

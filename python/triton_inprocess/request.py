@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from ._native import InferenceResponse
     from .model import Model
+    from .trace import Trace
 
 __all__ = ["InferenceRequest"]
 
@@ -38,6 +39,7 @@ class InferenceRequest:
             the one response.
         deadline: Seconds that the caller waits, from sending the request on: then it is cancelled, and TimeoutError is
             raised. None: for ever.
+        trace: A Trace, which tells what happens to the request; it is for sending once.
     """
 
     model: Model
@@ -53,6 +55,7 @@ class InferenceRequest:
     requested_outputs: Sequence[str] | None = None
     outputs: Mapping[str, Any] | None = None
     deadline: float | None = None
+    trace: Trace | None = None
 
     def fields(self) -> dict[str, Any]:
         """What differs from the defaults, as keywords of `Model.infer`."""
@@ -77,4 +80,5 @@ _DEFAULTS: dict[str, Any] = {
     "requested_outputs": None,
     "outputs": None,
     "deadline": None,
+    "trace": None,
 }

@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, overload
 
 from . import _native, _process_options, runtime
 from ._background import BackgroundCall
@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     from ._load_progress import LoadProgress, Progress
     from ._log_forwarder import LogForwarder
     from ._private_files import PrivateFiles
+    from ._trace_delivery import TraceDelivery
     from .function_model import Batching, FunctionModel, TensorSpecs
+    from .metrics_report import MetricsReport
     from .runtime import Runtime
 
 __all__ = ["Server"]
@@ -76,6 +78,7 @@ class Server:
         self._stopped = False
         self._files: PrivateFiles | None = None
         self._log: LogForwarder | None = None
+        self._traces: TraceDelivery | None = None
         self._functions: dict[str, _native.PythonFunction] = {}
         self._effective = Options()  # while it runs: its options with what other servers have set for the process
         self._ending: BackgroundCall[TritonError | None] | None = None
@@ -142,7 +145,9 @@ class Server:
         try:
             self._effective = _process_options.claim(id(self), self.options)
             self._prepare(native_options, repositories, loaded, defer_models=watcher is not None)
-            self._native = self._started(native_options, watcher)
+            native = self._started(native_options, watcher)
+            self._trace_requests(native)
+            self._native = native
         except BaseException:
             self._release_files()
             raise
@@ -178,7 +183,11 @@ class Server:
 
     def _end(self, limit: float | None) -> TritonError | None:
         """Stop; returns why that was not possible."""
-        with self._life:
+        if not self._life.acquire(blocking=not self._delivers_here()):
+            if self._stopped:
+                return None  # whoever stops it waits for this thread
+            raise UnavailableError("log_callback cannot stop a server that is being started: it would wait for itself")
+        try:
             native, self._native = self._native, None
             if native is not None:
                 self._stopped = True
@@ -189,8 +198,17 @@ class Server:
             elif self._ending is not None:  # somebody's stop was interrupted, and goes on
                 self._ending.wait()
             return None
+        finally:
+            self._life.release()
+
+    def _delivers_here(self) -> bool:
+        """Whether this thread is one of the server's own, which calls the functions of its options."""
+        return any(each is not None and each.runs_here() for each in (self._log, self._traces))
 
     def _end_by(self, native: TRITONSERVER_Server, deadline: float) -> TritonError | None:
+        if self._delivers_here():  # the stop waits for this thread, unless it is on it
+            with self._changing:
+                return self._stop(native, deadline)
         ending = BackgroundCall(lambda: self._stop(native, deadline), lambda: self._warn_of(ending.outcome))
         changing = False
         try:
@@ -339,10 +357,12 @@ class Server:
         return ["*"] if self.options.model_control_mode is None and not startup and repositories else startup
 
     def _apply_log(self, native: TRITONSERVER_ServerOptions) -> None:
-        if self.options.log_callback is not None:
-            from ._log_forwarder import LogForwarder
+        if self.options.log_callback is not None or self.options.log_to_logging:
+            from . import _log_target
 
-            self._log = LogForwarder(self.options.log_callback)
+            self._log = _log_target.forwarder_for(self.options)
+            if self.options.log_to_logging:
+                _log_target.enable_levels(native)
         path = self._log_path()
         if path:
             _process_options.log_to(id(self), path)
@@ -440,6 +460,9 @@ class Server:
         for function in self._functions.values():
             function.close()
         self._functions.clear()
+        if self._traces is not None:
+            self._traces.close()
+            self._traces = None
         _process_options.release(id(self))
         self._effective = Options()
         if Server._log_owner == id(self):  # otherwise a later server has sent the process's log elsewhere
@@ -452,6 +475,15 @@ class Server:
         if self._files is not None:
             self._files.remove()
             self._files = None
+
+    def _trace_requests(self, native: TRITONSERVER_Server) -> None:
+        trace = self.options.trace
+        if trace is None:
+            return
+        from ._trace_delivery import TraceDelivery
+        from .tracing import Tracing
+
+        self._traces = TraceDelivery(trace if isinstance(trace, Tracing) else Tracing(trace), native)
 
     def _explicit(self) -> bool:
         return self.options.model_control_mode in (None, ModelControlMode.EXPLICIT)
@@ -481,14 +513,44 @@ class Server:
         assert isinstance(value, dict)
         return value
 
-    def metrics(self, format: MetricFormat = MetricFormat.PROMETHEUS) -> str:
-        """The metrics as text (TRITONSERVER_ServerMetrics). Raises UnavailableError when metrics are off."""
+    @overload
+    def metrics(self, format: MetricFormat = ..., parsed: Literal[False] = ...) -> str: ...
+
+    @overload
+    def metrics(self, format: MetricFormat = ..., *, parsed: Literal[True]) -> MetricsReport: ...
+
+    @overload
+    def metrics(self, format: MetricFormat = ..., parsed: bool = ...) -> str | MetricsReport: ...
+
+    def metrics(self, format: MetricFormat = MetricFormat.PROMETHEUS, parsed: bool = False) -> str | MetricsReport:
+        """The metrics of this moment (TRITONSERVER_ServerMetrics), of Triton and your own; they are the process's.
+
+        Args:
+            format: The form of the text.
+            parsed: Whether to return them as objects, by name, instead of the text.
+
+        Raises:
+            TypeError: An argument is of the wrong type.
+            UnavailableError: The server was started with `metrics=False`, or does not run.
+            InternalError: The text cannot be parsed, which a description of several lines that was given by way of
+                `capi` brings about; the message has the line.
+        """
         if not isinstance(format, MetricFormat):
             raise TypeError(f"format must be a MetricFormat, not {type(format).__name__}")
+        if not isinstance(parsed, bool):
+            raise TypeError(f"parsed must be a bool, not {type(parsed).__name__}")
         native = self._running()
         if not self.options.metrics:
             raise UnavailableError("the server was started with metrics=False")
-        return native.metrics().formatted(format)
+        text = native.metrics().formatted(format)
+        if not parsed:
+            return text
+        from . import _prometheus
+
+        try:
+            return _prometheus.parse(text)
+        except ValueError as error:
+            raise InternalError(str(error)) from None
 
     @property
     def capi(self) -> TRITONSERVER_Server:

@@ -310,15 +310,22 @@ def in_callback() -> bool:
 class LogPipe:
     """A pipe that Triton logs into; emptied by a thread that needs no GIL."""
 
-    def __init__(self) -> None: ...
+    def __init__(self, capacity: int = 16777216) -> None:
+        """
+        A pipe that holds so many bytes of lines at most; those that come when it is full are dropped.
+        """
 
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """What Triton takes for a log file."""
 
-    def read_lines(self) -> list[bytes]:
+    def wait(self) -> bool:
         """
-        Wait for lines and return all that have come; none at all once the pipe is closed and empty.
+        Sleep until there is something to take; False once the pipe is closed and empty.
         """
+
+    def take(self) -> tuple[list[bytes], int]:
+        """The lines that have come, and how many were dropped after them."""
 
     def close(self) -> None:
         """End the reading; nobody may write any more."""
@@ -1683,6 +1690,51 @@ class ModelHandle:
     """Where the requests of a Model go."""
 
     def __init__(self, server: Server, name: str, version: int) -> None: ...
+
+class TraceRecord:
+    """What Triton has told of a traced request."""
+
+    def __init__(self, tensors: bool) -> None:
+        """A record for one request, with or without its tensors."""
+
+    @property
+    def done(self) -> bool:
+        """Whether it is complete."""
+
+    def wait(self, seconds: float | None) -> bool:
+        """Sleep until it is complete; False when the time is over before."""
+
+    def snapshot(self) -> tuple[int, bool, list[tuple[int, int, str, int, str | None, list[tuple[InferenceTraceActivity, int]], list[tuple[InferenceTraceActivity, str, DataType, tuple[int, ...], int, MemoryType, int, Tensor | None]], triton_inprocess.errors.TritonError | None]]]:
+        """What was told so far: (id, complete, traces)."""
+
+    def spawn_child(self) -> TraceRecord:
+        """A record of the same traces, for a request that this one leads to."""
+
+class TraceQueue:
+    """Traces that are complete; filled by threads that need no GIL."""
+
+    def __init__(self, capacity: int) -> None:
+        """
+        A queue of so many traces at most; those that come when it is full are dropped.
+        """
+
+    def wait(self) -> bool:
+        """
+        Sleep until there is something to take; False once the queue is closed and empty, and nothing will come.
+        """
+
+    def take(self) -> tuple[list[TraceRecord], int]:
+        """The traces that have come, and how many were dropped after them."""
+
+    def close(self) -> None:
+        """
+        No trace begins any more; those that did are waited for, at most a second.
+        """
+
+def trace_requests(server: Server, queue: TraceQueue, tensors: bool, rate: int) -> None:
+    """
+    Trace every `rate`th request of the server that has no trace of its own. Called before the first request.
+    """
 
 def infer(handle: ModelHandle, model: triton_inprocess.model.Model, raise_on_error: bool, inputs: Any, fields: dict[str, Any]) -> ResponseIterator:
     """

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bindings/arguments.h"
+#include "bindings/gil.h"
 #include "bindings/runtime.h"
 #include "core/c_text.h"
 #include "runtime/error.h"
@@ -45,6 +46,7 @@ std::pair<std::uint32_t, std::uint32_t> api_version() {
 
 void log_message(TRITONSERVER_LogLevel level, const std::string& filename, int line, const std::string& message) {
     ensure_runtime();
+    const ReleaseGil released;  // where the log goes to may be full
     check(api().TRITONSERVER_LogMessage(level, c_text(filename, "filename"), line, c_text(message, "msg")));
 }
 

@@ -1,0 +1,18 @@
+// What a trace has told, for Python.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "core/trace_record.h"
+
+namespace triton_inprocess {
+
+/// A record, and which of its traces is meant: the root, or a child that it has spawned.
+struct TraceHandle {
+    Ref<TraceRecord> record;
+    Ref<InferenceTrace> child;
+};
+
+void register_trace_record(nanobind::module_& module);
+
+}  // namespace triton_inprocess
