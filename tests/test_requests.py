@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import dataclasses
 import queue
 import sys
@@ -15,30 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import StartServer, add_echo, answer, if_supported, lacks, write_identity, write_model
+from helpers_sequence import SEQUENCE, control_values
 
 import triton_inprocess as ti
-
-# What Triton tells a model of a sequence: the identity backend answers it.
-SEQUENCE = """
-    name: "sequence"
-    backend: "identity"
-    max_batch_size: 4
-    input [ {{ name: "INPUT0" data_type: TYPE_FP32 dims: [ -1 ] }} ]
-    output [
-      {{ name: "OUTPUT0" data_type: TYPE_FP32 dims: [ -1 ] }},
-      {{ name: "OUTPUT_START" data_type: TYPE_INT32 dims: [ 1 ] }},
-      {{ name: "OUTPUT_END" data_type: TYPE_INT32 dims: [ 1 ] }},
-      {{ name: "OUTPUT_ID" data_type: TYPE_{id_type} dims: [ 1 ] }}
-    ]
-    instance_group [ {{ kind: KIND_CPU count: 1 }} ]
-    sequence_batching {{
-      control_input [
-        {{ name: "INPUT_START" control [ {{ kind: CONTROL_SEQUENCE_START int32_false_true: [ 0, 1 ] }} ] }},
-        {{ name: "INPUT_END" control [ {{ kind: CONTROL_SEQUENCE_END int32_false_true: [ 0, 1 ] }} ] }},
-        {{ name: "INPUT_ID" control [ {{ kind: CONTROL_SEQUENCE_CORRID data_type: TYPE_{id_type} }} ] }}
-      ]
-    }}
-"""
 
 START, END = 1, 2
 
@@ -71,17 +49,6 @@ def test_without_a_request_id_it_is_empty(echo: ti.Model, sent: dict[str, Any]) 
 def test_a_request_id_is_each_requests_own(echo: ti.Model, sent: dict[str, Any]) -> None:
     pending = [echo.infer(inputs=sent, request_id=str(number)) for number in range(20)]
     assert [next(responses).request_id for responses in pending] == [str(number) for number in range(20)]
-
-
-def control_values(response: ti.InferenceResponse) -> tuple[int, int, Any]:
-    """Start, end and correlation id, as Triton told them to the model."""
-    start, end = (response.outputs[f"OUTPUT_{name}"].numpy().item() for name in ("START", "END"))
-    tensor = response.outputs["OUTPUT_ID"]
-    if tensor.data_type is not ti.DataType.BYTES:
-        return start, end, tensor.numpy().item()
-    # Triton itself makes this one, with padding behind its only element.
-    content = ctypes.string_at(tensor.data_ptr, tensor.size)
-    return start, end, content[4 : 4 + int.from_bytes(content[:4], "little")]
 
 
 @pytest.mark.parametrize("correlation_id", [1, 42, 2**64 - 1, np.uint64(7)])

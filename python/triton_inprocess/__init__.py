@@ -43,6 +43,7 @@ from .metrics_report import MetricFamilyReport, MetricHistogram, MetricSample, M
 from .model import Model
 from .options import ModelLoadDeviceLimit, Options, RateLimiterResource
 from .request import InferenceRequest
+from .sequence import Sequence
 from .server import Server
 from .trace import Trace, TraceActivity, TraceNode, TraceTensor
 from .tracing import Tracing
@@ -86,6 +87,7 @@ __all__ = [
     "RateLimitMode",
     "RateLimiterResource",
     "ResponseIterator",
+    "Sequence",
     "Server",
     "SharedMemoryPool",
     "SharedTensor",

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import _native, _queue_forwarder
+from . import _infer_many, _native, _queue_forwarder
 from ._native import AsyncResponseIterator, ModelHandle, ResponseIterator, Tensor
 from .flags import ModelBatchFlag, ModelTxnPropertyFlag
 from .request import InferenceRequest
 
 if TYPE_CHECKING:
     from ._capi_server import TRITONSERVER_Server
+    from ._native import InferenceResponse
+    from .sequence import Sequence
     from .server import Server
 
 __all__ = ["Model"]
@@ -111,6 +113,46 @@ class Model:
         Raises what `infer` and its `result()` raise: it is for models that send one response.
         """
         return _native.infer(self._handle, self, True, inputs, {}).result().outputs
+
+    def infer_many(
+        self,
+        requests: Iterable[InferenceRequest | Mapping[str, Any]],
+        max_in_flight: int = 64,
+        raise_on_error: bool = True,
+        **fields: Any,
+    ) -> Iterator[InferenceResponse]:
+        """Infer one after the other, with some of them in flight at once; the responses in the order of the requests.
+
+        A request is taken from `requests` when there is room for it: they may be a generator without end. Leaving the
+        iteration early cancels what is in flight, as the first error does that is raised.
+
+        Args:
+            requests: The inputs of each request as a dict, or InferenceRequests.
+            max_in_flight: How many requests may be on their way, or wait for their responses to be taken.
+            raise_on_error: As in `infer`.
+            fields: Fields of an InferenceRequest for each of them, beside the inputs.
+
+        Raises what `infer` and its `result()` raise: it is for models that send one response.
+        """
+        _infer_many.check(max_in_flight)
+        return _infer_many.infer_many(self, requests, max_in_flight, raise_on_error, fields)
+
+    def async_infer_many(
+        self,
+        requests: Iterable[InferenceRequest | Mapping[str, Any]] | AsyncIterable[InferenceRequest | Mapping[str, Any]],
+        max_in_flight: int = 64,
+        raise_on_error: bool = True,
+        **fields: Any,
+    ) -> AsyncIterator[InferenceResponse]:
+        """As `infer_many`, for `async for`; `requests` may be an asynchronous iterable, too."""
+        _infer_many.check(max_in_flight)
+        return _infer_many.async_infer_many(self, requests, max_in_flight, raise_on_error, fields)
+
+    def sequence(self, correlation_id: int | str | None = None) -> Sequence:
+        """A sequence of requests that belong together, for `with` and `async with`; see Sequence."""
+        from .sequence import Sequence
+
+        return Sequence(self, correlation_id)
 
     def _inputs_and_fields(
         self, request: InferenceRequest | Mapping[str, Any], fields: dict[str, Any]
