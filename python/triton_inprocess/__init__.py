@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from . import capi, errors, runtime
 from ._native import (
     AsyncResponseIterator,
@@ -36,17 +38,19 @@ from .errors import (
 )
 from .flags import ModelBatchFlag, ModelTxnPropertyFlag
 from .function_model import Batching, TensorSpec
-from .log_message import LogMessage
-from .metric import Metric
-from .metric_family import MetricFamily
-from .metrics_report import MetricFamilyReport, MetricHistogram, MetricSample, MetricsReport, MetricSummary
 from .model import Model
 from .options import ModelLoadDeviceLimit, Options, RateLimiterResource
 from .request import InferenceRequest
-from .sequence import Sequence
 from .server import Server
-from .trace import Trace, TraceActivity, TraceNode, TraceTensor
-from .tracing import Tracing
+
+if TYPE_CHECKING:
+    from .log_message import LogMessage
+    from .metric import Metric
+    from .metric_family import MetricFamily
+    from .metrics_report import MetricFamilyReport, MetricHistogram, MetricSample, MetricsReport, MetricSummary
+    from .sequence import Sequence
+    from .trace import Trace, TraceActivity, TraceNode, TraceTensor
+    from .tracing import Tracing
 
 __version__ = "0.1.0"
 
@@ -106,3 +110,37 @@ __all__ = [
     "errors",
     "runtime",
 ]
+
+# Imported when they are first used: most programs never do.
+_LATER = {
+    "LogMessage": "log_message",
+    "Metric": "metric",
+    "MetricFamily": "metric_family",
+    "MetricFamilyReport": "metrics_report",
+    "MetricHistogram": "metrics_report",
+    "MetricSample": "metrics_report",
+    "MetricSummary": "metrics_report",
+    "MetricsReport": "metrics_report",
+    "Sequence": "sequence",
+    "Trace": "trace",
+    "TraceActivity": "trace",
+    "TraceNode": "trace",
+    "TraceTensor": "trace",
+    "Tracing": "tracing",
+}
+
+
+def __getattr__(name: str) -> object:
+    """A public name that is imported when it is used."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """All names, those that are not imported yet too."""
+    return sorted({*globals(), *__all__})

@@ -10,7 +10,8 @@ import gc
 import os
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from types import MethodType
+from typing import Any, NamedTuple
 
 from ._capi_server_options import TRITONSERVER_ServerOptions
 from .errors import InvalidArgumentError
@@ -50,7 +51,8 @@ def claim(server: int, options: Options) -> Options:
         gc.collect()  # a server that nobody has any more but the collector stops by that
         others = list(_claims.values())
         _check_each(options, others)
-    _claims[server] = replace(options)
+    # Without what may know the server, which would never be collected then.
+    _claims[server] = replace(options, trace=None, log_callback=_identity_of(options.log_callback))
     return replace(options, **_merged([options, *others]))
 
 
@@ -127,4 +129,26 @@ def _require_equal(options: Options, name: str, other: Options, others_name: str
 
 
 def _comparable(name: str, value: Any) -> Any:
+    if name == "log_callback":
+        return _identity_of(value)
     return os.path.realpath(value) if name == "log_file" else value
+
+
+class _Identity(NamedTuple):
+    """What a function is known by while somebody else keeps it."""
+
+    numbers: tuple[int, ...]
+    text: str
+
+    def __call__(self, *_: object) -> None:
+        """Never called: it only stands where a function does."""
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _identity_of(function: Any) -> Any:
+    if function is None or isinstance(function, _Identity):
+        return function
+    parts = (function.__self__, function.__func__) if isinstance(function, MethodType) else (function,)
+    return _Identity(tuple(id(part) for part in parts), repr(function))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-import random
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ __all__ = ["Sequence"]
 _START, _END = 1, 2  # TRITONSERVER_RequestFlag
 
 # From anywhere: the sequences of earlier processes may live on where a model keeps them.
-_numbers = itertools.count(random.getrandbits(48) + 1)
+_numbers = itertools.count(int.from_bytes(os.urandom(6), "big") + 1)
 
 
 class Sequence:
