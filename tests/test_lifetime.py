@@ -1162,3 +1162,14 @@ def test_the_end_of_a_process_that_only_imports_is_quick(runtime: ti.runtime.Run
     began = time.monotonic()
     subprocess.run([sys.executable, "-c", "import triton_inprocess"], check=True)
     assert time.monotonic() - began < 3
+
+
+def test_a_server_that_was_stopped_by_its_capi_lets_go_of_its_files(runtime: ti.runtime.Runtime) -> None:
+    server = ti.Server(exit_timeout=5).start()
+    add(server, double)
+    assert server._files is not None
+    root = server._files.root
+    server.capi.stop()
+    server.stop()
+    assert not root.exists()
+    assert not server._functions

@@ -75,6 +75,7 @@ class Server:
             raise TypeError(f"options must be an Options, not {type(options).__name__}")
         self.options: Options = options if options is not None else Options(**options_fields)
         self._native: TRITONSERVER_Server | None = None
+        self._process: int | None = None
         self._stopped = False
         self._files: PrivateFiles | None = None
         self._log: LogForwarder | None = None
@@ -147,7 +148,7 @@ class Server:
             self._prepare(native_options, repositories, loaded, defer_models=watcher is not None)
             native = self._started(native_options, watcher)
             self._trace_requests(native)
-            self._native = native
+            self._native, self._process = native, os.getpid()
         except BaseException:
             self._release_files()
             raise
@@ -192,7 +193,9 @@ class Server:
             if native is not None:
                 self._stopped = True
                 running_servers.discard(self)
-                if native.running:  # not so in a forked child: the server, its files and its threads are the parent's
+                # Also when the C server was stopped by `capi`, or by the collector, which has found both at once. Not in
+                # a forked child: the server, its files and its threads are the parent's.
+                if self._process == os.getpid():
                     seconds = self.options.exit_timeout if limit is None else limit
                     return self._end_by(native, time.monotonic() + max(seconds, UNLOAD_GRACE))
             elif self._ending is not None:  # somebody's stop was interrupted, and goes on
