@@ -193,7 +193,7 @@ class Server:
             if native is not None:
                 self._stopped = True
                 running_servers.discard(self)
-                # Also when the C server was stopped by `capi`, or by the collector, which has found both at once. Not in
+                # Also when `capi` has stopped the C server, or the collector, which has found both at once. Not in
                 # a forked child: the server, its files and its threads are the parent's.
                 if self._process == os.getpid():
                     seconds = self.options.exit_timeout if limit is None else limit
