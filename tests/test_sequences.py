@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import StartServer, add_echo, write_model
+from helpers_lifetime import wait_until
 from helpers_sequence import SEQUENCE, control_values
 
 import triton_inprocess as ti
@@ -27,6 +28,7 @@ def flags(responses: ti.ResponseIterator) -> tuple[int, int]:
 
 
 def executions(model: ti.Model) -> int:
+    """Counted a moment after the answer."""
     return int(model.statistics()["model_stats"][0]["execution_count"])
 
 
@@ -38,7 +40,7 @@ def test_start_and_end_are_flagged(model: ti.Model) -> None:
         assert sequence.ended
         with pytest.raises(ti.UnavailableError, match="the sequence has ended"):
             sequence.infer(X)
-    assert executions(model) == 3
+    wait_until(lambda: executions(model) == 3)
     with model.sequence(7) as sequence:
         assert control_values(sequence.infer(X, end=True).result()) == (1, 1, 7)
 
@@ -47,11 +49,11 @@ def test_a_block_that_is_left_ends_its_sequence(model: ti.Model) -> None:
     with model.sequence() as sequence:
         assert flags(sequence.infer(X)) == (1, 0)
     assert sequence.ended
-    assert executions(model) == 2
+    wait_until(lambda: executions(model) == 2)
     sequence.close()
     with model.sequence():
         pass
-    assert executions(model) == 2
+    wait_until(lambda: executions(model) == 2)
 
     def leave(sequence: ti.Sequence) -> None:
         with sequence:
@@ -80,7 +82,7 @@ def test_in_an_event_loop_too(model: ti.Model) -> None:
         return seen
 
     assert asyncio.run(infer()) == [(1, 0, 9), (0, 0, 9)]
-    assert executions(model) == 3
+    wait_until(lambda: executions(model) == 3)
 
 
 def test_what_was_refused_did_not_begin_it(model: ti.Model) -> None:
