@@ -31,6 +31,14 @@ void wrong_type(const std::string& argument, const char* expected, nb::handle va
         (argument + " must be " + expected + ", not " + text_of(value.type().attr("__name__"))).c_str());
 }
 
+void require_initialized(const std::string& argument, nb::handle value) {
+    if (!nb::inst_ready(value)) {
+        throw nb::type_error((argument + " is a " + text_of(value.type().attr("__name__")) +
+                              " that was not initialized: its __init__ has not been called")
+                                 .c_str());
+    }
+}
+
 nb::object callable_argument(const std::string& argument, nb::object value) {
     if (PyCallable_Check(value.ptr()) == 0) {
         wrong_type(argument, "callable", value);
@@ -45,7 +53,12 @@ std::string text_argument(const std::string& argument, nb::handle value) {
     Py_ssize_t size = 0;
     const char* const data = PyUnicode_AsUTF8AndSize(value.ptr(), &size);
     if (data == nullptr) {
-        throw nb::python_error();
+        nb::python_error error;
+        if (!error.matches(PyExc_UnicodeError)) {
+            throw error;
+        }
+        const std::string message = argument + " must be text that UTF-8 can encode: " + text_of(error.value());
+        nb::raise_from(error, PyExc_ValueError, "%s", message.c_str());
     }
     std::string result(data, static_cast<std::size_t>(size));
     if (result.find('\0') != std::string::npos) {

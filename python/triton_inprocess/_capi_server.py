@@ -51,6 +51,8 @@ class TRITONSERVER_Server(_native.Server):
         Raises UnavailableError inside a callback or a model's function, for which it would have to wait, and for a
         server that was left behind before.
         """
+        if not hasattr(self, "_life"):
+            raise TypeError(f"this {type(self).__name__} was not initialized: its __init__ has not been called")
         if _native.in_callback() or _native.executing_model() is not None:
             raise UnavailableError("a callback or a model's function cannot stop a server: it would wait for itself")
         self._stop_by(time.monotonic() + max(self._exit_timeout, UNLOAD_GRACE))

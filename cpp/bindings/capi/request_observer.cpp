@@ -63,7 +63,8 @@ OutputPlacement::Place place_of(nb::handle memory_type, nb::handle memory_type_i
 }  // namespace
 
 PythonRequestObserver::PythonRequestObserver(nb::object request, Callback response, Callback release,
-                                             nb::object allocator, nb::object allocator_user_object)
+                                             nb::object allocator, PythonAllocator* functions,
+                                             nb::object allocator_user_object) noexcept
     : request_(request.release().ptr()),
       response_function_(response.function.release().ptr()),
       response_user_object_(response.user_object.release().ptr()),
@@ -71,7 +72,7 @@ PythonRequestObserver::PythonRequestObserver(nb::object request, Callback respon
       release_user_object_(release.user_object.release().ptr()),
       allocator_(allocator.release().ptr()),
       allocator_user_object_(allocator_user_object.release().ptr()),
-      functions_(allocator_ != nullptr ? nb::cast<PythonAllocator*>(nb::handle(allocator_)) : nullptr) {
+      functions_(functions) {
     if (functions_ != nullptr) {
         functions_->begin_use();
     }
