@@ -34,12 +34,16 @@
 #include "bindings/shared_memory_pool.h"
 #include "bindings/shared_tensor.h"
 #include "bindings/shutdown.h"
+#include "bindings/single_import.h"
 #include "bindings/tensor.h"
 
 namespace nb = nanobind;
 namespace ti = triton_inprocess;
 
-NB_MODULE(_native, module) {
+extern "C" PyObject* PyInit__native();
+
+NB_MODULE(_native_once, module) {
+    ti::require_main_interpreter();
     module.doc() = "The native part of triton_inprocess. Not for direct use: names here change without notice.";
     nb::intrusive_init(
         [](PyObject* object) noexcept {
@@ -87,4 +91,9 @@ NB_MODULE(_native, module) {
     ti::register_model_handle(module);
     ti::register_infer(module);
     ti::register_python_function(module);
+}
+
+// What Python calls.
+extern "C" NB_EXPORT PyObject* PyInit__native() {
+    return ti::claim_import() ? PyInit__native_once() : nullptr;
 }

@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from . import _native
 from ._capi_server_options import TRITONSERVER_ServerOptions
+from ._fork_locks import reentrant_lock
 from ._lifetime import running_servers
 from ._quiescence import wait_for_triton_threads
 from ._stopping import UNLOAD_GRACE, prepare_stop
@@ -36,7 +37,7 @@ class TRITONSERVER_Server(_native.Server):
         options._complete()
         self._exit_timeout = options._exit_timeout
         self._explicit = options._explicit
-        self._life = threading.RLock()
+        self._life = reentrant_lock()
         super().__init__(options)
         self._started = True
         running_servers.add(self)
@@ -60,14 +61,16 @@ class TRITONSERVER_Server(_native.Server):
     def _stop_by(self, deadline: float) -> None:
         interruption: BaseException | None = None
         with self._life:
-            self._started = False
-            running_servers.discard(self)
             try:
                 if self.running:
                     prepare_stop(self, self._explicit, deadline)
             except BaseException as error:  # such as a Ctrl-C: the server is stopped all the same
                 interruption = error
-            super().stop()
+            try:
+                super().stop()
+            finally:  # only now: whatever ends this before, the end of the interpreter still finds the server
+                self._started = False
+                running_servers.discard(self)
         if interruption is not None:
             raise interruption
 

@@ -15,6 +15,7 @@ from . import _native, runtime
 from ._capi_server import TRITONSERVER_Server
 from ._capi_server_options import TRITONSERVER_ServerOptions
 from ._extension_file import extension_path
+from ._fork_locks import reentrant_lock
 from ._lifetime import running_servers
 from ._native import MetricFormat, ModelControlMode
 from ._stopping import UNLOAD_GRACE, model_index, unloaded
@@ -72,8 +73,8 @@ class Server:
         self._files: PrivateFiles | None = None
         self._log: LogForwarder | None = None
         self._functions: dict[str, _native.PythonFunction] = {}
-        self._life = threading.RLock()  # of start and stop
-        self._changing = threading.RLock()  # of the files and functions of added models
+        self._life = reentrant_lock()  # of start and stop
+        self._changing = reentrant_lock()  # of the files and functions of added models
 
     # Life
 
