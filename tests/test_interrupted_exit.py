@@ -79,6 +79,6 @@ def test_interrupts_without_end() -> None:
 
 
 def test_an_interrupt_at_any_time_of_the_exit() -> None:
-    endings = [f"atexit.register(signal.setitimer, signal.ITIMER_REAL, {0.0001 + i * 0.003})" for i in range(24)]
+    endings = [f"atexit.register(signal.setitimer, signal.ITIMER_REAL, {0.0001 + i * 0.005})" for i in range(12)]
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(check, endings))

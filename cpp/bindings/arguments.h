@@ -9,6 +9,9 @@
 
 namespace triton_inprocess {
 
+/// The name of an object's class.
+std::string class_name(nanobind::handle value);
+
 /// Throws TypeError: "<argument> must be <expected>, not <class>".
 [[noreturn]] void wrong_type(const std::string& argument, const char* expected, nanobind::handle value);
 

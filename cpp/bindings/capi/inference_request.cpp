@@ -120,7 +120,7 @@ std::array<PyObject*, 7> CapiRequest::held() const noexcept {
 }
 
 void CapiRequest::let_go() noexcept {
-    for (nb::object* const object : {&release_function_, &release_user_object_, &allocator_, &allocator_user_object_,
+    for (HeldObject* const object : {&release_function_, &release_user_object_, &allocator_, &allocator_user_object_,
                                      &response_function_, &response_user_object_, &futures_}) {
         object->reset();
     }
