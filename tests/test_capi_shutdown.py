@@ -903,3 +903,78 @@ else:
     assert not {exit_on_error}
 """
     quiet(run_here(source))
+
+
+# -- Python code on Triton's threads while the interpreter ends, and the server is left behind -----------------------
+
+LATE = """
+begun = threading.Event()
+def wait(*arguments):  # until the interpreter ends, and it no longer gives this thread the GIL
+    begun.set()
+    time.sleep(0.7)
+    return False
+class Slow:
+    __del__ = __repr__ = __index__ = wait
+class Late:  # dropped by the interpreter after it has begun to end, which gives the others time to come back
+    def __del__(self, sleep=time.sleep):
+        sleep(1.0)
+sys.late = Late()
+class Meta(type):
+    __name__ = property(wait)
+class OfMeta(metaclass=Meta):
+    pass
+class Mourned(capi.TRITONSERVER_InferenceRequest):
+    __del__ = wait
+def nothing(*arguments):
+    pass
+def collect(*arguments):
+    request = make(server, "fast")
+    request.set_release_callback(nothing, [request, Slow()])
+    del request
+    gc.collect()
+def drop(*arguments):
+    request = make(server, "fast")
+    request.set_release_callback(nothing, Slow())
+def answer(value):
+    return lambda *arguments: value()
+def address(value):
+    return lambda *arguments: (value(), None, CPU, 0)
+server = serve("fast", exit_timeout=0)
+kind = (Mourned if WHERE == "request" else capi.TRITONSERVER_InferenceRequest)
+request = kind(server, "fast", -1)
+request.add_input("INPUT0", FP32, X.shape)
+request.append_input_data("INPUT0", X.ctypes.data, X.nbytes, CPU, 0)
+allocate_by = {"allocated": answer(Slow), "address": address(Slow),
+               "class of the address": address(OfMeta)}.get(WHERE)
+allocator = capi.TRITONSERVER_ResponseAllocator(allocate_by, nothing) if allocate_by else None
+respond = {"response": answer(Slow), "collected": collect, "dropped": drop}.get(WHERE, nothing)
+request.set_response_callback(allocator, None, respond, None)
+if WHERE == "release":
+    request.set_release_callback(answer(Slow), None)
+trace = None
+if WHERE == "trace":
+    trace = capi.TRITONSERVER_InferenceTrace(Level.TIMESTAMPS, 0, answer(Slow), nothing, None)
+server.infer_async(request, trace)
+del request, trace, allocator
+assert begun.wait(10)
+"""
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "response",
+        "release",
+        "trace",
+        "request",
+        "allocated",
+        "address",
+        "class of the address",
+        "collected",
+        "dropped",
+    ],
+)
+def test_python_code_on_a_thread_of_tritons_while_the_interpreter_ends(run_here: Script, where: str) -> None:
+    result = run_here(f"WHERE = {where!r}\n{LATE}")
+    result.check(within=8)
+    assert "could not be stopped" in result.errors or not complaints(result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -179,3 +180,125 @@ print(next(iterator).outputs["y"].numpy().tolist())
     assert child.startswith("UnavailableError")
     assert "forked" in child
     assert answer == "[1.0, 1.0]"
+
+
+# A thread of the parent's is inside what {hold} says when the process forks; then {call} is called in the child.
+IN_THE_MIDST = """
+import os, signal, sys, threading, time, warnings
+from concurrent.futures import Future
+import numpy as np
+import triton_inprocess as ti
+from triton_inprocess import capi
+warnings.simplefilter("ignore", DeprecationWarning)
+entered, opened = threading.Event(), threading.Event()
+def function(x):
+    entered.set()
+    opened.wait(20)
+    return x
+SPECS = dict(inputs={"x": (np.float32, (2,))}, outputs={"y": (np.float32, (2,))})
+server = ti.Server(gpu_metrics=False, exit_timeout=20).start()
+native = server.capi
+model = server.add_model(function, name="m", **SPECS)
+request = capi.TRITONSERVER_InferenceRequest(native, "m", -1)
+future = Future()
+request.get_next_response(future)
+def held_by(lock):
+    with lock:
+        entered.set()
+        opened.wait(20)
+def stop(stopped):
+    iterator = model.infer(inputs={"x": np.ones(2, np.float32)})
+    entered.wait(20)
+    stopping.set()
+    stopped.stop()
+stopping = threading.Event()
+holder = threading.Thread(target=lambda: HOLD)
+holder.start()
+if STOPPING:
+    stopping.wait(20)
+    while native.running and native._life.acquire(blocking=False):
+        native._life.release()
+        time.sleep(0.001)
+entered.wait(20)
+child = os.fork()
+if child == 0:
+    signal.alarm(10)  # whoever hangs is ended
+    try:
+        CALL
+        print("returned", flush=True)
+    except ti.UnavailableError as error:
+        print("forked" in str(error), flush=True)
+    sys.exit(0)
+status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+opened.set()
+holder.join()
+print(status)
+"""
+
+
+@pytest.mark.parametrize(
+    ("hold", "call", "outcome"),
+    [
+        ("stop(server)", "server.stop()", "returned"),
+        ("stop(server)", "native.stop()", "returned"),
+        ("stop(native)", "native.stop()", "returned"),
+        ("stop(native)", "server.stop()", "returned"),
+        ("stop(server)", "ti.Server().stop()", "returned"),
+        ("held_by(server._life)", "server.stop()", "returned"),
+        ("held_by(native._life)", "native.stop()", "returned"),
+        ("held_by(server._changing)", "server.add_model(lambda x: x, name='n', **SPECS)", "True"),
+        ("held_by(server._changing)", "server.remove_model('m')", "True"),
+        ("held_by(server._changing)", "server.load('m')", "True"),
+        ("held_by(request_lock())", "request.get_next_response(Future())", "returned"),
+    ],
+)
+def test_a_fork_while_a_thread_holds_a_lock(runtime: ti.runtime.Runtime, hold: str, call: str, outcome: str) -> None:
+    program = IN_THE_MIDST.replace("HOLD", hold).replace("CALL", call).replace("STOPPING", str("stop(" in hold))
+    program = program.replace("request_lock()", "locks_of('ResponseFutures')[0]")
+    program = program.replace(
+        "holder = ",
+        "import gc\n"
+        "def locks_of(name):\n"
+        "    return [each._lock for each in gc.get_objects() if type(each).__name__ == name]\n"
+        "holder = ",
+        1,
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines() == [outcome, "0"], result.stderr
+    assert result.stderr == ""
+
+
+def test_a_lock_that_the_forking_thread_holds_is_released_in_the_child() -> None:
+    from triton_inprocess._fork_locks import reentrant_lock
+
+    lock = reentrant_lock()
+    with lock:
+        child = os.fork()
+    if child == 0:
+        os._exit(0 if lock.acquire(blocking=False) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert lock.acquire(blocking=False)
+
+
+def test_a_child_of_threads_that_hold_tensors_is_silent() -> None:
+    program = """
+import os, sys, threading, warnings
+import numpy as np
+import triton_inprocess as ti
+warnings.simplefilter("ignore", DeprecationWarning)
+entered, opened = threading.Event(), threading.Event()
+def hold():
+    tensor = ti.Tensor.from_any(np.zeros(4, np.float32))
+    entered.set()
+    opened.wait(20)
+threading.Thread(target=hold).start()
+entered.wait(20)
+child = os.fork()
+if child == 0:
+    sys.exit(0)
+print(os.waitpid(child, 0)[1])
+opened.set()
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "0\n", "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import copy
 import itertools
@@ -25,7 +26,10 @@ def add(server: ti.Server, function: Any, **arguments: Any) -> ti.Model:
     return server.add_model(function, name="m", **specs)
 
 
-@pytest.mark.parametrize("rank", [33, 65, 300])
+MOST_DIMENSIONS = 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32
+
+
+@pytest.mark.parametrize("rank", [MOST_DIMENSIONS + 1, 65, 300])
 def test_more_dimensions_than_numpy_has(server: ti.Server, rank: int) -> None:
     buffer = ti.MemoryBuffer(X.ctypes.data, ti.MemoryType.CPU, 0, 4, X)
     tensor = ti.Tensor(ti.DataType.FP32, (1,) * rank, buffer)
@@ -35,6 +39,53 @@ def test_more_dimensions_than_numpy_has(server: ti.Server, rank: int) -> None:
     model = add(server, lambda x: x, inputs=spec)
     with pytest.raises(ti.UnsupportedError, match=f"{rank} dimensions"):
         list(model.infer(inputs={"x": tensor}))
+
+
+def test_as_many_dimensions_as_numpy_has(server: ti.Server) -> None:
+    array = X.reshape((1,) * (MOST_DIMENSIONS - 1) + (4,))
+    tensor = ti.Tensor.from_any(array)
+    assert tensor.numpy().shape == array.shape
+    assert tensor.numpy().ctypes.data == array.ctypes.data
+    assert ti.Tensor.from_any(tensor.tolist()).shape == array.shape
+    assert ti.Tensor.from_any(array, ti.DataType.FP64).numpy().tolist() == array.tolist()
+    texts = np.array([b"a", b"b"], object).reshape((1,) * (MOST_DIMENSIONS - 1) + (2,))
+    assert ti.Tensor.from_any(texts).numpy().tolist() == texts.tolist()
+    model = add(server, lambda x: x, inputs={"x": (np.float32, array.shape)}, outputs={"y": (np.float32, array.shape)})
+    (response,) = model.infer(inputs={"x": array})
+    assert (response.outputs["y"].numpy() == array).all()
+
+
+def within_itself(kind: str) -> Any:
+    nested: list[Any] = []
+    nested.append(nested if kind == "list" else (nested,))
+    return nested
+
+
+@pytest.mark.parametrize("kind", ["list", "tuple"])
+@pytest.mark.parametrize("data_type", [None, ti.DataType.BYTES, ti.DataType.FP32])
+def test_a_list_within_itself(server: ti.Server, kind: str, data_type: ti.DataType | None) -> None:
+    with pytest.raises(ValueError, match="within itself"):
+        ti.Tensor.from_any(within_itself(kind), data_type)
+    model = add(server, lambda x: within_itself(kind))
+    with pytest.raises(ValueError, match=r"'x'.*within itself"):
+        list(model.infer(inputs={"x": within_itself(kind)}))
+    with pytest.raises(ti.TritonError, match="within itself"):
+        list(model.infer(inputs={"x": X}))
+
+
+def test_a_sequence_within_itself() -> None:
+    nested: collections.deque[Any] = collections.deque()
+    nested.append(nested)
+    with pytest.raises(ValueError, match="cannot make a tensor"):
+        ti.Tensor.from_any(nested)
+
+
+def test_a_list_deeper_than_numpy_has_dimensions() -> None:
+    nested: list[Any] = [1.0]
+    for _ in range(MOST_DIMENSIONS):
+        nested = [nested]
+    with pytest.raises(ValueError, match=f"nested more than {MOST_DIMENSIONS} deep"):
+        ti.Tensor.from_any(nested)
 
 
 def test_a_function_may_not_return_gpu_memory(server: ti.Server) -> None:

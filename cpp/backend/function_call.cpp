@@ -9,6 +9,7 @@
 #include "bindings/cached_attribute.h"
 #include "bindings/errors.h"
 #include "bindings/gil.h"
+#include "bindings/held_object.h"
 #include "bindings/numpy.h"
 #include "runtime/error.h"
 
@@ -84,7 +85,11 @@ PyObject* output_value(PyObject* result, std::size_t index, const PythonFunction
 }
 
 std::string class_name(PyObject* object) {
-    const nb::object name = nb::handle(object).type().attr("__name__");
+    // A metaclass can compute it.
+    const HeldObject name = nb::steal(attribute_on_native_thread(nb::handle(object).type().ptr(), "__name__"));
+    if (!name.is_valid()) {
+        throw nb::python_error();
+    }
     return PyUnicode_Check(name.ptr()) != 0 ? text_of(name) : "of a class without a name";
 }
 

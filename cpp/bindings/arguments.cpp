@@ -1,6 +1,8 @@
 #include "bindings/arguments.h"
 
 #include "bindings/errors.h"
+#include "bindings/gil.h"
+#include "bindings/held_object.h"
 #include "bindings/numpy.h"
 
 namespace nb = nanobind;
@@ -9,7 +11,7 @@ namespace triton_inprocess {
 namespace {
 
 nb::object index(nb::handle value) {
-    nb::object number = nb::steal(PyNumber_Index(value.ptr()));
+    nb::object number = nb::steal(index_on_native_thread(value.ptr()));
     if (!number.is_valid()) {
         throw nb::python_error();
     }
@@ -26,9 +28,25 @@ bool is_float(nb::handle value) {
 
 }  // namespace
 
+std::string class_name(nb::handle value) {
+    // A metaclass can compute it.
+    const HeldObject name = nb::steal(attribute_on_native_thread(value.type().ptr(), "__name__"));
+    if (!name.is_valid()) {
+        throw nb::python_error();
+    }
+    return text_of(name);
+}
+
 void wrong_type(const std::string& argument, const char* expected, nb::handle value) {
-    throw nb::type_error(
-        (argument + " must be " + expected + ", not " + text_of(value.type().attr("__name__"))).c_str());
+    throw nb::type_error((argument + " must be " + expected + ", not " + class_name(value)).c_str());
+}
+
+void require_initialized(const std::string& argument, nb::handle value) {
+    if (!nb::inst_ready(value)) {
+        throw nb::type_error(
+            (argument + " is a " + class_name(value) + " that was not initialized: its __init__ has not been called")
+                .c_str());
+    }
 }
 
 nb::object callable_argument(const std::string& argument, nb::object value) {
@@ -45,7 +63,12 @@ std::string text_argument(const std::string& argument, nb::handle value) {
     Py_ssize_t size = 0;
     const char* const data = PyUnicode_AsUTF8AndSize(value.ptr(), &size);
     if (data == nullptr) {
-        throw nb::python_error();
+        nb::python_error error;
+        if (!error.matches(PyExc_UnicodeError)) {
+            throw error;
+        }
+        const std::string message = argument + " must be text that UTF-8 can encode: " + text_of(error.value());
+        nb::raise_from(error, PyExc_ValueError, "%s", message.c_str());
     }
     std::string result(data, static_cast<std::size_t>(size));
     if (result.find('\0') != std::string::npos) {

@@ -9,8 +9,25 @@
 
 namespace triton_inprocess {
 
+/// The name of an object's class.
+std::string class_name(nanobind::handle value);
+
 /// Throws TypeError: "<argument> must be <expected>, not <class>".
 [[noreturn]] void wrong_type(const std::string& argument, const char* expected, nanobind::handle value);
+
+/// Throws TypeError for an object of a bound class whose __init__ has not run: one of a subclass that does not call it,
+/// or what the copy module makes.
+void require_initialized(const std::string& argument, nanobind::handle value);
+
+/// What is in an object of a bound class; TypeError for any other.
+template <typename T>
+T& instance_argument(const std::string& argument, const char* expected, nanobind::handle value) {
+    if (!nanobind::isinstance<T>(value)) {
+        wrong_type(argument, expected, value);
+    }
+    require_initialized(argument, value);
+    return nanobind::cast<T&>(value);
+}
 
 /// The object itself, which can be called.
 nanobind::object callable_argument(const std::string& argument, nanobind::object value);

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "bindings/arguments.h"
 #include "bindings/cached_attribute.h"
 #include "bindings/errors.h"
 #include "bindings/event_loop_hub.h"
@@ -20,6 +21,11 @@ CachedAttribute expire_function("triton_inprocess._event_loop", "expire_after");
 /// (loop, hub) of the running event loop.
 nb::tuple running_loop() {
     return nb::borrow<nb::tuple>(running_loop_function.get()());
+}
+
+/// `self` of a slot, which is called with any object.
+AsyncResponseIterator& iterator_of(nb::handle self) {
+    return instance_argument<AsyncResponseIterator>("self", "an AsyncResponseIterator", self);
 }
 
 }  // namespace
@@ -164,15 +170,13 @@ void register_async_response_iterator(nb::module_& module) {
             "__aiter__", [](nb::handle self) { return nb::borrow(self); },
             nb::sig("def __aiter__(self) -> AsyncResponseIterator"))
         .def(
-            "__anext__", [](nb::handle self) { return nb::cast<AsyncResponseIterator&>(self).next(self); },
+            "__anext__", [](nb::handle self) { return iterator_of(self).next(self); },
             nb::sig("def __anext__(self) -> asyncio.Future[InferenceResponse]"),
             "A future for the next response. It raises the response's error as a TritonError, unless "
             "raise_on_error=False was given, and TimeoutError at the deadline.")
         .def(
             "__await__",
-            [](nb::handle self) -> nb::object {
-                return nb::cast<AsyncResponseIterator&>(self).result(self).attr("__await__")();
-            },
+            [](nb::handle self) -> nb::object { return iterator_of(self).result(self).attr("__await__")(); },
             nb::sig("def __await__(self) -> collections.abc.Generator[typing.Any, None, InferenceResponse]"),
             "Wait for the response of a model that sends one. Raises UnsupportedError when it sends several or none, "
             "or "

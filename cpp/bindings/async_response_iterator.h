@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "bindings/held_object.h"
 #include "bindings/pending_request.h"
 #include "core/one_response.h"
 
@@ -61,8 +62,8 @@ class AsyncResponseIterator {
     void settle(const nanobind::object& future, Result result);
 
     PendingRequest request_;
-    nanobind::object future_;         ///< Pending or just completed; invalid while nobody waits.
-    nanobind::object hub_;            ///< Of the loop in which somebody waits.
+    HeldObject future_;               ///< Pending or just completed; invalid while nobody waits.
+    HeldObject hub_;                  ///< Of the loop in which somebody waits.
     std::optional<OneResponse> one_;  ///< If the one response is waited for.
     bool begun_ = false;
 };

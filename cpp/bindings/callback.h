@@ -5,6 +5,7 @@
 
 #include "bindings/callback_scope.h"
 #include "bindings/gil.h"
+#include "bindings/held_object.h"
 
 namespace triton_inprocess {
 
@@ -20,16 +21,16 @@ class CallbackGil {
 
 /// Calls the function; null with an exception set when it raised one, or when making an argument did.
 template <typename... Arguments>
-nanobind::object call_back(nanobind::handle function, Arguments&&... arguments) noexcept {
+HeldObject call_back(nanobind::handle function, Arguments&&... arguments) noexcept {
     try {
-        const nanobind::tuple packed = nanobind::make_tuple(std::forward<Arguments>(arguments)...);
-        return nanobind::steal(call_on_native_thread(function.ptr(), packed.ptr(), nullptr));
+        const NativeThreadObject packed(nanobind::make_tuple(std::forward<Arguments>(arguments)...).release().ptr());
+        return nanobind::steal(call_on_native_thread(function.ptr(), packed.get(), nullptr));
     } catch (nanobind::python_error& error) {
         error.restore();
     } catch (const std::exception& error) {
         PyErr_SetString(PyExc_RuntimeError, error.what());
     }
-    return nanobind::object();
+    return HeldObject();
 }
 
 /// For a callback whose exceptions nobody can receive: they go to sys.unraisablehook.

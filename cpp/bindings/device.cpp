@@ -84,7 +84,7 @@ MemoryPlace place_of_pair(nb::handle pair) {
 }
 
 nb::object moved(nb::handle self, const MemoryPlace& place) {
-    const auto& tensor = nb::cast<const Tensor&>(self);
+    const auto& tensor = instance_argument<const Tensor>("self", "a Tensor", self);
     const Ref<Buffer> source = tensor.buffer();
     Ref<Buffer> target;
     {
@@ -120,7 +120,7 @@ nb::object to_device(nb::handle self, nb::handle device) {
 }
 
 nb::object to_host(nb::handle self) {
-    if (nb::cast<const Tensor&>(self).buffer()->memory_type() != TRITONSERVER_MEMORY_GPU) {
+    if (instance_argument<const Tensor>("self", "a Tensor", self).buffer()->memory_type() != TRITONSERVER_MEMORY_GPU) {
         return nb::borrow(self);
     }
     return moved(self, {TRITONSERVER_MEMORY_CPU, 0});

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/arguments.h"
 #include "bindings/copies.h"
 #include "bindings/dlpack_device.h"
 #include "tensor/dlpack.h"
@@ -69,6 +70,17 @@ nb::object make_capsule(std::unique_ptr<Export<ManagedStruct>> exported, const c
     return nb::steal(capsule);
 }
 
+/// The major version of DLPack that the consumer knows at most; None is that of the time before versions.
+std::int64_t major_version_argument(const nb::object& max_version) {
+    if (max_version.is_none()) {
+        return 0;
+    }
+    if (PyTuple_Check(max_version.ptr()) == 0 || nb::len(max_version) != 2) {
+        wrong_type("max_version", "None or a pair of ints", max_version);
+    }
+    return integer_argument("max_version[0]", nb::object(max_version[0]));
+}
+
 using dlpack::legacy_name;
 using dlpack::versioned_name;
 
@@ -90,16 +102,17 @@ nb::object export_dlpack(const Tensor& tensor, const nb::object& stream, const n
     const MemoryPlace place = requested_place(*buffer, dl_device);
     type_of(tensor.data_type());
     const bool there = is_at(*buffer, place);
-    if (!there && !copy.is_none() && !nb::cast<bool>(copy)) {
+    const std::optional<bool> wanted = copy.is_none() ? std::nullopt : std::optional(bool_argument("copy", copy));
+    if (!there && !wanted.value_or(true)) {
         throw nb::buffer_error("the tensor is not on the requested device, and copy is False");
     }
-    const bool is_copy = !there || (!copy.is_none() && nb::cast<bool>(copy));
+    const bool is_copy = !there || wanted.value_or(false);
     if (is_copy) {
         buffer = copied(*buffer, place);
     }
     give_to_stream(*buffer, consumer);
     const bool read_only = buffer->read_only();
-    const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
+    const bool versioned = major_version_argument(max_version) >= 1;
     if (versioned) {
         auto exported = make_export<dlpack::ManagedVersioned>(tensor, std::move(buffer));
         exported->managed.version = {dlpack::major_version, dlpack::minor_version};

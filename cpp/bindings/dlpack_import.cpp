@@ -108,8 +108,14 @@ dlpack::Device device_of(nb::handle producer) {
                     .c_str());
         }
     }
-    const auto [type, id] = nb::cast<std::pair<std::int32_t, std::int32_t>>(producer.attr("__dlpack_device__")());
-    return {type, id};
+    const nb::object returned = producer.attr("__dlpack_device__")();
+    std::pair<std::int32_t, std::int32_t> device;
+    if (!nb::try_cast(returned, device)) {
+        throw nb::type_error(("__dlpack_device__ of a " + text_of(producer.type().attr("__name__")) +
+                              " must return a pair of ints of 32 bits, not " + text_of(nb::repr(returned)))
+                                 .c_str());
+    }
+    return {device.first, device.second};
 }
 
 DataType checked_type(dlpack::Type type) {

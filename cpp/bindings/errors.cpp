@@ -7,6 +7,7 @@
 
 #include "bindings/cached_attribute.h"
 #include "bindings/gil.h"
+#include "bindings/held_object.h"
 
 namespace nb = nanobind;
 
@@ -68,7 +69,7 @@ void translate(const std::exception_ptr& pointer, void* /*unused*/) {
 }  // namespace
 
 std::string text_of(nb::handle object) {
-    const nb::object text = nb::steal(PyObject_Str(object.ptr()));
+    const HeldObject text = nb::steal(str_on_native_thread(object.ptr()));
     const nb::object encoded =
         text.is_valid() ? nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace")) : nb::object();
     char* data = nullptr;

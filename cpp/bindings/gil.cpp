@@ -190,6 +190,26 @@ void normalize_on_native_thread(PyObject** type, PyObject** value, PyObject** tr
     without_unwinding([=] { PyErr_NormalizeException(type, value, traceback); });
 }
 
+void clear_error_on_native_thread() noexcept {
+    without_unwinding([] { PyErr_Clear(); });
+}
+
+PyObject* index_on_native_thread(PyObject* object) noexcept {
+    return without_unwinding([object] { return PyNumber_Index(object); });
+}
+
+PyObject* str_on_native_thread(PyObject* object) noexcept {
+    return without_unwinding([object] { return PyObject_Str(object); });
+}
+
+PyObject* repr_on_native_thread(PyObject* object) noexcept {
+    return without_unwinding([object] { return PyObject_Repr(object); });
+}
+
+PyObject* attribute_on_native_thread(PyObject* object, const char* name) noexcept {
+    return without_unwinding([=] { return PyObject_GetAttrString(object, name); });
+}
+
 void drop_on_native_thread(PyObject* object) noexcept {
     without_unwinding([object] { Py_XDECREF(object); });
 }
@@ -200,7 +220,7 @@ PyObject* call_on_native_thread(PyObject* function, PyObject* arguments, PyObjec
 
 void let_go(PyObject* object) noexcept {
     if (holds_gil()) {
-        Py_DECREF(object);
+        drop_on_native_thread(object);
         return;
     }
     try {

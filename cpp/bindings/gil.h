@@ -74,6 +74,15 @@ void normalize_on_native_thread(PyObject** type, PyObject** value, PyObject** tr
 /// raised it.
 void report_on_native_thread(PyObject* context) noexcept;
 
+/// PyErr_Clear.
+void clear_error_on_native_thread() noexcept;
+
+/// PyNumber_Index, PyObject_Str, PyObject_Repr and PyObject_GetAttrString.
+PyObject* index_on_native_thread(PyObject* object) noexcept;
+PyObject* str_on_native_thread(PyObject* object) noexcept;
+PyObject* repr_on_native_thread(PyObject* object) noexcept;
+PyObject* attribute_on_native_thread(PyObject* object, const char* name) noexcept;
+
 /// Py_XDECREF.
 void drop_on_native_thread(PyObject* object) noexcept;
 

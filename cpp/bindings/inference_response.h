@@ -6,14 +6,15 @@
 #include <array>
 #include <memory>
 
+#include "bindings/held_object.h"
 #include "core/inference_response.h"
 
 namespace triton_inprocess {
 
 struct BoundResponse {
     std::unique_ptr<InferenceResponse> response;
-    nanobind::object model;
-    nanobind::object outputs;  ///< The dict, made when it is first asked for.
+    HeldObject model;
+    HeldObject outputs;  ///< The dict, made when it is first asked for.
 
     std::array<PyObject*, 2> held() const noexcept { return {model.ptr(), outputs.ptr()}; }
     void let_go() noexcept {

@@ -34,6 +34,7 @@
 #include "bindings/shared_memory_pool.h"
 #include "bindings/shared_tensor.h"
 #include "bindings/shutdown.h"
+#include "bindings/single_import.h"
 #include "bindings/tensor.h"
 #include "bindings/trace_queue.h"
 #include "bindings/trace_record.h"
@@ -41,7 +42,10 @@
 namespace nb = nanobind;
 namespace ti = triton_inprocess;
 
-NB_MODULE(_native, module) {
+extern "C" PyObject* PyInit__native();
+
+NB_MODULE(_native_once, module) {
+    ti::require_main_interpreter();
     module.doc() = "The native part of triton_inprocess. Not for direct use: names here change without notice.";
     nb::intrusive_init(
         [](PyObject* object) noexcept {
@@ -91,4 +95,9 @@ NB_MODULE(_native, module) {
     ti::register_trace_queue(module);
     ti::register_infer(module);
     ti::register_python_function(module);
+}
+
+// What Python calls.
+extern "C" NB_EXPORT PyObject* PyInit__native() {
+    return ti::claim_import() ? PyInit__native_once() : nullptr;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "bindings/bytes_array.h"
+#include "bindings/cached_attribute.h"
 #include "bindings/copies.h"
 #include "bindings/device.h"
 #include "bindings/python_buffer.h"
@@ -19,8 +20,16 @@ namespace nb = nanobind;
 namespace triton_inprocess {
 namespace {
 
-// What every numpy can do; beyond it, numpy 1 would make an array of another shape and nanobind end the process.
-constexpr std::size_t most_dimensions = 32;
+// numpy 2 has twice as many as numpy 1, which beyond its own would make an array of another shape.
+constexpr std::size_t every_numpy_has = 32;
+constexpr std::size_t most_dimensions_of_any = 64;
+
+CachedAttribute most_dimensions_of_numpy("triton_inprocess._convert", "MOST_DIMENSIONS");
+
+/// How many dimensions an array of the numpy that runs can have.
+std::size_t most_dimensions() {
+    return std::min(most_dimensions_of_any, nb::cast<std::size_t>(most_dimensions_of_numpy.get()));
+}
 
 /// The type that numpy itself has for the same memory.
 nb::dlpack::dtype storage_type(DataType data_type) {
@@ -87,9 +96,10 @@ Tensor tensor_of_array(nb::handle array, const ArrayView& view, std::optional<Da
 nb::object to_array(const Tensor& tensor, bool read_only) {
     const Ref<Buffer>& buffer = tensor.buffer();
     require_host_memory(*buffer);
-    if (tensor.shape().size() > most_dimensions) {
+    if (tensor.shape().size() > every_numpy_has && tensor.shape().size() > most_dimensions()) {
         throw Error(TRITONSERVER_ERROR_UNSUPPORTED,
-                    "a numpy array cannot have the tensor's " + std::to_string(tensor.shape().size()) + " dimensions");
+                    "a numpy array cannot have the tensor's " + std::to_string(tensor.shape().size()) +
+                        " dimensions: this numpy has " + std::to_string(most_dimensions()) + " at most");
     }
     if (tensor.data_type() == TRITONSERVER_TYPE_BYTES) {
         nb::object array = bytes_array(tensor);
@@ -99,7 +109,7 @@ nb::object to_array(const Tensor& tensor, bool read_only) {
         return array;
     }
     const std::size_t rank = tensor.shape().size();
-    std::array<std::size_t, most_dimensions> shape = {};
+    std::array<std::size_t, most_dimensions_of_any> shape = {};
     std::copy(tensor.shape().begin(), tensor.shape().end(), shape.begin());
     const nb::object owner = owner_of(buffer);
     const nb::dlpack::dtype dtype = storage_type(tensor.data_type());

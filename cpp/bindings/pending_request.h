@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "bindings/deadline.h"
+#include "bindings/held_object.h"
 #include "core/request_block.h"
 #include "core/response_queue.h"
 
@@ -51,7 +52,7 @@ class PendingRequest {
 
     Ref<ResponseQueue> queue_;
     Ref<RequestBlock> block_;  ///< Null once it is finished.
-    nanobind::object model_;
+    HeldObject model_;
     bool raise_on_error_;
     Deadline deadline_;
 };

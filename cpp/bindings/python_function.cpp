@@ -15,6 +15,7 @@
 #include "backend/batch.h"
 #include "backend/function_registry.h"
 #include "bindings/garbage_collection.h"
+#include "bindings/held_object.h"
 
 namespace nb = nanobind;
 
@@ -58,7 +59,7 @@ class FunctionOwner {
     void let_go() noexcept { close(); }
 
   private:
-    nb::object callable_;
+    HeldObject callable_;
     std::string directory_;
     Ref<PythonFunction> function_;
 };

@@ -52,7 +52,7 @@ SharedMemoryRegion region_of(const nb::tuple& values) {
 
 IpcMemoryRegion ipc_region_of(const nb::tuple& values) {
     require_values(values, ipc_values, "GPU memory");
-    const auto content = nb::cast<nb::bytes>(values[0]);
+    const auto content = nb::borrow<nb::bytes>(values[0]);
     IpcMemoryHandle handle;
     if (content.size() != std::size(handle.handle.reserved)) {
         throw Error(TRITONSERVER_ERROR_INVALID_ARG, "ipc_handle must have " +

@@ -44,8 +44,12 @@ void make_from_state(SharedTensor* self, const nb::tuple& state) {
                     "the state of a SharedTensor has 3 values, not " + std::to_string(state.size()));
     }
     Shape shape;
-    for (const nb::handle dimension : nb::cast<nb::tuple>(state[2])) {
-        shape.push_back(integer_argument("shape", dimension));
+    const nb::object dimensions = state[2];
+    if (PyTuple_Check(dimensions.ptr()) == 0) {
+        wrong_type("shape", "a tuple of ints", dimensions);
+    }
+    for (const nb::handle dimension : nb::borrow<nb::tuple>(dimensions)) {
+        shape.push_back(static_cast<std::int64_t>(unsigned_argument("each dimension of shape", dimension, INT64_MAX)));
     }
     new (self) SharedTensor(
         location_of_values(nb::object(state[0])),

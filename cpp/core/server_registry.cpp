@@ -81,6 +81,20 @@ Ref<ServerState> ServerRegistry::start(const ServerOptions& options) {
     return server;
 }
 
+void ServerRegistry::stop_all() {
+    std::vector<Ref<ServerState>> servers;
+    {
+        const std::scoped_lock guard(mutex_);
+        servers = servers_;
+    }
+    for (const Ref<ServerState>& server : servers) {
+        try {
+            server->stop();
+        } catch (const Error&) {  // NOLINT(bugprone-empty-catch): it is stuck, which the others have no part in
+        }
+    }
+}
+
 void ServerRegistry::prepare_exit() {
     const std::scoped_lock guard(mutex_);
     ending_ = true;

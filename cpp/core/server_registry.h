@@ -21,6 +21,9 @@ class ServerRegistry {
     /// are left.
     std::size_t delete_stopped() noexcept;
 
+    /// Stops whatever server still runs; blocks. One that does not stop is left behind.
+    void stop_all();
+
     /// To be called when the interpreter ends: no server is started any more. With a C server left behind, Triton's
     /// threads still run when the process ends, and the destructors of the library's globals would pull the ground from
     /// under them: a handler that runs before all of those (it is registered last) then ends the process at once, with

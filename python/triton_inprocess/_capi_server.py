@@ -11,6 +11,7 @@ from typing import NoReturn
 from . import _native
 from ._background import interruptible
 from ._capi_server_options import TRITONSERVER_ServerOptions
+from ._fork_locks import reentrant_lock
 from ._lifetime import running_servers
 from ._quiescence import wait_for_triton_threads
 from ._stopping import UNLOAD_GRACE, prepare_stop
@@ -37,7 +38,7 @@ class TRITONSERVER_Server(_native.Server):
         options._complete()
         self._exit_timeout = options._exit_timeout
         self._explicit = options._explicit
-        self._life = threading.RLock()
+        self._life = reentrant_lock()
         self._started = False
         # When a signal ends the wait for it, it is stopped as soon as it has started.
         interruptible(lambda: self._start(options), self._stop_or_warn)
@@ -57,6 +58,8 @@ class TRITONSERVER_Server(_native.Server):
         Raises UnavailableError inside a callback or a model's function, for which it would have to wait, and for a
         server that was left behind before.
         """
+        if not hasattr(self, "_life"):
+            raise TypeError(f"this {type(self).__name__} was not initialized: its __init__ has not been called")
         if _native.in_callback() or _native.executing_model() is not None:
             raise UnavailableError("a callback or a model's function cannot stop a server: it would wait for itself")
         deadline = time.monotonic() + max(self._exit_timeout, UNLOAD_GRACE)
@@ -67,19 +70,21 @@ class TRITONSERVER_Server(_native.Server):
     def _stop_by(self, deadline: float) -> None:
         interruption: BaseException | None = None
         with self._life:
-            self._started = False
-            running_servers.discard(self)
             try:
                 if self.running:
                     prepare_stop(self, self._explicit, deadline, self._exit_timeout)
             except BaseException as error:  # such as that of a signal's handler: the server is stopped all the same
                 interruption = error
-            if self.running and self.use_count and time.monotonic() >= deadline and not _can_set_exit_timeout():
-                # The library would take its whole exit timeout to find out the same.
-                users = self.use_count
-                self.give_up()
-                raise InternalError(f"the time for the stop is over, and {users} requests or responses are not")
-            self.stop_within(max(0.0, deadline - time.monotonic()))
+            try:
+                if self.running and self.use_count and time.monotonic() >= deadline and not _can_set_exit_timeout():
+                    # The library would take its whole exit timeout to find out the same.
+                    users = self.use_count
+                    self.give_up()
+                    raise InternalError(f"the time for the stop is over, and {users} requests or responses are not")
+                self.stop_within(max(0.0, deadline - time.monotonic()))
+            finally:  # only now: whatever ends this before, the end of the interpreter still finds the server
+                self._started = False
+                running_servers.discard(self)
         if interruption is not None:
             raise interruption
 

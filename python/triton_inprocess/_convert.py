@@ -25,6 +25,8 @@ _CAPSULE = type(np.zeros(1).__array_struct__)
 
 _NUMPY_2 = int(np.__version__.split(".")[0]) >= 2
 
+MOST_DIMENSIONS = 64 if _NUMPY_2 else 32
+
 _TEXT_KINDS = "OSUT"  # object, bytes, str, StringDType
 
 _FLOATS = (DataType.FP16, DataType.FP32, DataType.FP64, DataType.BF16)
@@ -259,6 +261,12 @@ def _of_text(elements: list[Any], shape: tuple[int, ...], data_type: DataType | 
 
 
 def _first_leaf(value: Any) -> Any:
-    while isinstance(value, (list, tuple)) and value:
+    outermost = value
+    for _ in range(MOST_DIMENSIONS + 1):
+        if not (isinstance(value, (list, tuple)) and value):
+            return value
         value = value[0]
-    return value
+    raise ValueError(
+        f"cannot make a tensor from a {type(outermost).__name__} that is nested more than {MOST_DIMENSIONS} deep, or "
+        "within itself"
+    )

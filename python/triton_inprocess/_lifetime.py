@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import atexit
 import sys
-import threading
 import weakref
 from typing import TYPE_CHECKING
 
 from . import _native
-from ._background import thread_ids
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -26,14 +24,13 @@ def _is_capi(server: Server | TRITONSERVER_Server) -> TypeGuard[TRITONSERVER_Ser
     return isinstance(server, _native.Server)
 
 
-@atexit.register
-def _end() -> None:
-    try:
-        for server in sorted(running_servers, key=_is_capi):  # a Server has more to do than the C server in it
-            try:
-                (server._stop_or_warn if _is_capi(server) else server.stop)()
-            except Exception as error:  # such as a warning made an error; the others are to be stopped all the same
-                sys.excepthook(type(error), error, error.__traceback__)
-    finally:  # whatever comes, such as a Ctrl-C
-        # Threads that are no daemons have ended by now.
-        _native.shut_down(threads_remain=threading.active_count() > 1 or bool(thread_ids()))
+def _stop_servers() -> None:
+    for server in sorted(running_servers, key=_is_capi):  # a Server has more to do than the C server in it
+        try:
+            (server._stop_or_warn if _is_capi(server) else server.stop)()
+        except Exception as error:  # such as a warning made an error; the others are to be stopped all the same
+            sys.excepthook(type(error), error, error.__traceback__)
+
+
+# A function of C is the hook: at the first line of one of Python's, a Ctrl-C could end it.
+atexit.register(_native.end_interpreter, _stop_servers)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import collections
-import threading
 from concurrent.futures import InvalidStateError
 from typing import TYPE_CHECKING, Any
+
+from ._fork_locks import reentrant_lock
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -22,7 +23,7 @@ class ResponseFutures:
     """Gives each future a response, both in the order in which they came; one may come before the other."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()  # a future's callbacks may ask for the next response at once
+        self._lock = reentrant_lock()  # a future's callbacks may ask for the next response at once
         self._answers: collections.deque[Answer] = collections.deque()
         self._futures: collections.deque[Future[Any] | asyncio.Future[Any]] = collections.deque()
 

@@ -18,6 +18,7 @@ from ._capi_server import TRITONSERVER_Server
 from ._capi_server_options import TRITONSERVER_ServerOptions
 from ._durations import interval_argument, timeout_argument
 from ._extension_file import extension_path
+from ._fork_locks import reentrant_lock
 from ._lifetime import running_servers
 from ._native import MetricFormat, ModelControlMode
 from ._stopping import UNLOAD_GRACE, dependents_of, model_index, unloaded, unloading
@@ -83,8 +84,8 @@ class Server:
         self._functions: dict[str, _native.PythonFunction] = {}
         self._effective = Options()  # while it runs: its options with what other servers have set for the process
         self._ending: BackgroundCall[TritonError | None] | None = None
-        self._life = threading.RLock()  # of start and stop
-        self._changing = threading.RLock()  # of the files and functions of added models
+        self._life = reentrant_lock()  # of start and stop
+        self._changing = reentrant_lock()  # of the files and functions of added models
 
     # Life
 

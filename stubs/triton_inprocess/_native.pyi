@@ -3,7 +3,7 @@ The native part of triton_inprocess. Not for direct use: names here change witho
 """
 
 import asyncio
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 import concurrent.futures
 import enum
 from typing import Any, overload
@@ -297,9 +297,9 @@ def open_forwarder(path: str) -> None:
     Put Triton's C names into the global scope by opening the forwarder library at `path`.
     """
 
-def shut_down(threads_remain: bool) -> None:
+def end_interpreter(stop_servers: Callable[[], object]) -> None:
     """
-    Prepare for the end of the interpreter; every server has been stopped. `threads_remain`: whether other Python threads still run.
+    Prepare for the end of the interpreter: call `stop_servers`, again when it was interrupted, stop what still runs, and tell sys.unraisablehook what interrupted it.
     """
 
 def in_callback() -> bool:

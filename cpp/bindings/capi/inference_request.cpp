@@ -48,6 +48,10 @@ Integer bits_argument(const char* argument, nb::handle value) {
     return static_cast<Integer>(unsigned_argument(argument, value, std::numeric_limits<Integer>::max()));
 }
 
+PythonAllocator& allocator_in(nb::handle value) {
+    return instance_argument<PythonAllocator>("allocator", "a TRITONSERVER_ResponseAllocator or None", value);
+}
+
 }  // namespace
 
 void CapiRequest::set_release_callback(nb::object function, nb::object user_object) {
@@ -59,8 +63,8 @@ void CapiRequest::set_release_callback(nb::object function, nb::object user_obje
 
 void CapiRequest::set_response_callback(nb::object allocator, nb::object allocator_user_object, nb::object function,
                                         nb::object user_object) {
-    if (!allocator.is_none() && !nb::isinstance<PythonAllocator>(allocator)) {
-        wrong_type("allocator", "a TRITONSERVER_ResponseAllocator or None", allocator);
+    if (!allocator.is_none()) {
+        allocator_in(allocator);
     }
     nb::object callable = callable_argument("response_function", std::move(function));
     block()->idle();
@@ -104,9 +108,10 @@ Ref<PythonRequestObserver> CapiRequest::observe(nb::object self) {
     } else {
         response = {futures().attr("add_response"), nb::none()};
     }
+    PythonAllocator* const functions = allocator_.is_valid() ? &allocator_in(allocator_) : nullptr;
     return make_ref<PythonRequestObserver>(std::move(self), std::move(response),
                                            PythonRequestObserver::Callback{release_function_, release_user_object_},
-                                           allocator_, allocator_user_object_);
+                                           allocator_, functions, allocator_user_object_);
 }
 
 std::array<PyObject*, 7> CapiRequest::held() const noexcept {
@@ -115,7 +120,7 @@ std::array<PyObject*, 7> CapiRequest::held() const noexcept {
 }
 
 void CapiRequest::let_go() noexcept {
-    for (nb::object* const object : {&release_function_, &release_user_object_, &allocator_, &allocator_user_object_,
+    for (HeldObject* const object : {&release_function_, &release_user_object_, &allocator_, &allocator_user_object_,
                                      &response_function_, &response_user_object_, &futures_}) {
         object->reset();
     }

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "bindings/capi/request_observer.h"
+#include "bindings/held_object.h"
 #include "core/inference_request.h"
 
 namespace triton_inprocess {
@@ -31,13 +32,13 @@ class CapiRequest : public InferenceRequest {
     /// The responses and the futures that wait for them, where no response callback is set.
     nanobind::object futures();
 
-    nanobind::object release_function_;
-    nanobind::object release_user_object_;
-    nanobind::object allocator_;
-    nanobind::object allocator_user_object_;
-    nanobind::object response_function_;
-    nanobind::object response_user_object_;
-    nanobind::object futures_;
+    HeldObject release_function_;
+    HeldObject release_user_object_;
+    HeldObject allocator_;
+    HeldObject allocator_user_object_;
+    HeldObject response_function_;
+    HeldObject response_user_object_;
+    HeldObject futures_;
 };
 
 void register_capi_request(nanobind::module_& module);

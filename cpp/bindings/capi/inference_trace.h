@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "bindings/held_object.h"
 #include "core/inference_trace.h"
 
 namespace triton_inprocess {
@@ -50,7 +51,7 @@ class CapiTrace {
   private:
     Ref<InferenceTrace> trace_;
     Ref<PythonTraceObserver> observer_;
-    nanobind::object parent_;  ///< So that the collector finds the functions that both tell.
+    HeldObject parent_;  ///< So that the collector finds the functions that both tell.
 };
 
 void register_inference_trace(nanobind::module_& module);

@@ -20,7 +20,7 @@ namespace triton_inprocess {
 namespace {
 
 /// The result of a call; what it raised is thrown as the C error that it means.
-nb::object require_result(nb::object result) {
+HeldObject require_result(HeldObject result) {
     if (!result.is_valid()) {
         throw take_function_error();
     }
@@ -35,15 +35,19 @@ auto read_result(const char* function, const char* expected, nb::handle result, 
     } catch (const nb::cast_error&) {  // NOLINT(bugprone-empty-catch): said below
     } catch (nb::python_error& error) {
         error.restore();
-        PyErr_Clear();
+        clear_error_on_native_thread();
     } catch (const nb::builtin_exception&) {  // NOLINT(bugprone-empty-catch): said below
     }
     std::string shown = "something else";
     try {
-        shown = text_of(nb::repr(result));
+        const HeldObject text = nb::steal(repr_on_native_thread(result.ptr()));
+        if (!text.is_valid()) {
+            throw nb::python_error();
+        }
+        shown = text_of(text);
     } catch (nb::python_error& error) {
         error.restore();
-        PyErr_Clear();
+        clear_error_on_native_thread();
     }
     throw Error(TRITONSERVER_ERROR_INVALID_ARG,
                 std::string("the allocator's ") + function + " must return " + expected + ", not " + shown);
@@ -63,7 +67,8 @@ OutputPlacement::Place place_of(nb::handle memory_type, nb::handle memory_type_i
 }  // namespace
 
 PythonRequestObserver::PythonRequestObserver(nb::object request, Callback response, Callback release,
-                                             nb::object allocator, nb::object allocator_user_object)
+                                             nb::object allocator, PythonAllocator* functions,
+                                             nb::object allocator_user_object) noexcept
     : request_(request.release().ptr()),
       response_function_(response.function.release().ptr()),
       response_user_object_(response.user_object.release().ptr()),
@@ -71,7 +76,7 @@ PythonRequestObserver::PythonRequestObserver(nb::object request, Callback respon
       release_user_object_(release.user_object.release().ptr()),
       allocator_(allocator.release().ptr()),
       allocator_user_object_(allocator_user_object.release().ptr()),
-      functions_(allocator_ != nullptr ? nb::cast<PythonAllocator*>(nb::handle(allocator_)) : nullptr) {
+      functions_(functions) {
     if (functions_ != nullptr) {
         functions_->begin_use();
     }
@@ -143,7 +148,7 @@ Ref<Buffer> PythonRequestObserver::allocate(const char* name, std::size_t byte_s
     if (start_error_) {
         throw Error(*start_error_);
     }
-    const nb::object result =
+    const HeldObject result =
         require_result(call_back(functions_->alloc(), nb::handle(allocator_), name, byte_size, wanted.first,
                                  wanted.second, nb::handle(allocator_user_object_)));
     return read_result("alloc_function",
@@ -165,7 +170,7 @@ Ref<Buffer> PythonRequestObserver::allocate(const char* name, std::size_t byte_s
 OutputPlacement::Place PythonRequestObserver::query(const char* name, const std::size_t* byte_size, Place wanted) {
     const CallbackGil gil;
     const nb::object size = byte_size != nullptr ? nb::object(nb::int_(*byte_size)) : nb::none();
-    const nb::object result =
+    const HeldObject result =
         require_result(call_back(functions_->query(), nb::handle(allocator_), nb::handle(allocator_user_object_), name,
                                  size, wanted.first, wanted.second));
     return read_result("query_function", "(TRITONSERVER_MemoryType, int)", result, [](nb::handle value) {
@@ -176,7 +181,7 @@ OutputPlacement::Place PythonRequestObserver::query(const char* name, const std:
 
 void PythonRequestObserver::describe(const char* name, TRITONSERVER_BufferAttributes* attributes, Buffer& buffer) {
     const CallbackGil gil;
-    const nb::object result = require_result(call_back(functions_->buffer_attributes(), nb::handle(allocator_), name,
+    const HeldObject result = require_result(call_back(functions_->buffer_attributes(), nb::handle(allocator_), name,
                                                        BufferAttributes(attributes), nb::handle(allocator_user_object_),
                                                        static_cast<const UserBuffer&>(buffer).user_object()));
     const auto* const described =

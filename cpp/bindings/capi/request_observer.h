@@ -22,9 +22,10 @@ class PythonRequestObserver final : public RequestObserver, public OutputPlaceme
         nanobind::object user_object;
     };
 
-    /// `allocator`: a TRITONSERVER_ResponseAllocator, or not valid.
+    /// `allocator`: a TRITONSERVER_ResponseAllocator with `functions` in it, or not valid. Never throws: what it was
+    /// given would be lost.
     PythonRequestObserver(nanobind::object request, Callback response, Callback release, nanobind::object allocator,
-                          nanobind::object allocator_user_object);
+                          PythonAllocator* functions, nanobind::object allocator_user_object) noexcept;
     ~PythonRequestObserver() override { end(); }
 
     /// Null without an allocator.

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 
+#include "bindings/held_object.h"
 #include "core/placement_allocator.h"
 
 namespace triton_inprocess {
@@ -37,11 +38,11 @@ class PythonAllocator {
 
     PlacementAllocator allocator_;
     std::atomic<int> uses_{0};
-    nanobind::object alloc_;
-    nanobind::object release_;
-    nanobind::object start_;
-    nanobind::object query_;
-    nanobind::object buffer_attributes_;
+    HeldObject alloc_;
+    HeldObject release_;
+    HeldObject start_;
+    HeldObject query_;
+    HeldObject buffer_attributes_;
 };
 
 void register_response_allocator(nanobind::module_& module);

@@ -55,10 +55,7 @@ std::vector<const Parameter*> require_parameters(const char* argument, const std
 }
 
 void infer_async(Server& server, nb::handle request_object, const CapiTrace* trace) {
-    if (!nb::isinstance<CapiRequest>(request_object)) {
-        wrong_type("request", "a TRITONSERVER_InferenceRequest", request_object);
-    }
-    auto& request = nb::cast<CapiRequest&>(request_object);
+    auto& request = instance_argument<CapiRequest>("request", "a TRITONSERVER_InferenceRequest", request_object);
     if (&request.block()->server() != server.state().get()) {
         throw Error(TRITONSERVER_ERROR_INVALID_ARG, "the request was made for another server");
     }
