@@ -88,6 +88,9 @@ void ServerRegistry::stop_all() {
         servers = servers_;
     }
     for (const Ref<ServerState>& server : servers) {
+        if (server->stop_begun()) {
+            continue;  // somebody has begun to stop it, and has perhaps lost patience
+        }
         try {
             server->stop();
         } catch (const Error&) {  // NOLINT(bugprone-empty-catch): it is stuck, which the others have no part in

@@ -70,21 +70,19 @@ class TRITONSERVER_Server(_native.Server):
     def _stop_by(self, deadline: float) -> None:
         interruption: BaseException | None = None
         with self._life:
+            self._started = False
+            running_servers.discard(self)
             try:
                 if self.running:
                     prepare_stop(self, self._explicit, deadline, self._exit_timeout)
             except BaseException as error:  # such as that of a signal's handler: the server is stopped all the same
                 interruption = error
-            try:
-                if self.running and self.use_count and time.monotonic() >= deadline and not _can_set_exit_timeout():
-                    # The library would take its whole exit timeout to find out the same.
-                    users = self.use_count
-                    self.give_up()
-                    raise InternalError(f"the time for the stop is over, and {users} requests or responses are not")
-                self.stop_within(max(0.0, deadline - time.monotonic()))
-            finally:  # only now: whatever ends this before, the end of the interpreter still finds the server
-                self._started = False
-                running_servers.discard(self)
+            if self.running and self.use_count and time.monotonic() >= deadline and not _can_set_exit_timeout():
+                # The library would take its whole exit timeout to find out the same.
+                users = self.use_count
+                self.give_up()
+                raise InternalError(f"the time for the stop is over, and {users} requests or responses are not")
+            self.stop_within(max(0.0, deadline - time.monotonic()))
         if interruption is not None:
             raise interruption
 
