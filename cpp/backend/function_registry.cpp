@@ -1,5 +1,7 @@
 #include "backend/function_registry.h"
 
+#include <pthread.h>
+
 #include <memory>
 #include <utility>
 
@@ -8,7 +10,17 @@ namespace triton_inprocess {
 FunctionRegistry& FunctionRegistry::instance() {
     // Never destroyed: Triton's threads may still ask while the process ends.
     static auto* registry = std::make_unique<FunctionRegistry>().release();
+    static const int watching_forks = pthread_atfork(before_fork, after_fork, after_fork);
+    static_cast<void>(watching_forks);
     return *registry;
+}
+
+void FunctionRegistry::before_fork() noexcept {
+    instance().mutex_.lock();
+}
+
+void FunctionRegistry::after_fork() noexcept {
+    instance().mutex_.unlock();
 }
 
 void FunctionRegistry::add(const std::string& model_directory, Ref<PythonFunction> function) {

@@ -20,6 +20,10 @@ class FunctionRegistry {
     Ref<PythonFunction> find(const std::string& model_directory) const;
 
   private:
+    // A thread of Triton's may be in here while the process forks, and the child would wait for it for ever.
+    static void before_fork() noexcept;
+    static void after_fork() noexcept;
+
     mutable std::mutex mutex_;
     std::map<std::string, Ref<PythonFunction>> functions_;
 };

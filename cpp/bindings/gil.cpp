@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -127,6 +128,10 @@ class DeferredDrops {
         return taken;
     }
 
+    // A thread of Triton's may be in here while the process forks, and the child would wait for it for ever.
+    void before_fork() noexcept { mutex_.lock(); }
+    void after_fork() noexcept { mutex_.unlock(); }
+
     void pending_call_comes() noexcept {
         const std::scoped_lock guard(mutex_);
         scheduled_ = false;
@@ -235,6 +240,8 @@ void let_go(PyObject* object) noexcept {
 
 void enable_deferred_drops() noexcept {
     DeferredRelease::set_ask([] { DeferredDrops::instance().schedule(); });
+    const auto after_fork = [] { DeferredDrops::instance().after_fork(); };
+    pthread_atfork([] { DeferredDrops::instance().before_fork(); }, after_fork, after_fork);
 }
 
 void enable_unlocked_waits() noexcept {
