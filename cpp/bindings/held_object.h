@@ -19,6 +19,7 @@ class HeldObject : public nanobind::object {
     HeldObject(HeldObject&&) noexcept = default;
     ~HeldObject() { reset(); }
 
+    // NOLINTBEGIN(bugprone-derived-method-shadowing-base-method): that is the point, and nobody has it by its base.
     HeldObject& operator=(nanobind::object value) noexcept {
         PyObject* const former = release().ptr();
         static_cast<nanobind::object&>(*this) = std::move(value);
@@ -29,6 +30,7 @@ class HeldObject : public nanobind::object {
     HeldObject& operator=(HeldObject&& other) noexcept { return *this = nanobind::object(std::move(other)); }
 
     void reset() noexcept { drop_on_native_thread(release().ptr()); }
+    // NOLINTEND(bugprone-derived-method-shadowing-base-method)
 };
 
 }  // namespace triton_inprocess

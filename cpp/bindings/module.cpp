@@ -42,7 +42,7 @@
 namespace nb = nanobind;
 namespace ti = triton_inprocess;
 
-extern "C" PyObject* PyInit__native();
+extern "C" PyObject* PyInit__native();  // NOLINT(bugprone-reserved-identifier): Python's name
 
 NB_MODULE(_native_once, module) {
     ti::require_main_interpreter();
