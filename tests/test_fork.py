@@ -239,7 +239,7 @@ print(status)
 @pytest.mark.parametrize(
     ("hold", "call", "outcome"),
     [
-        ("stop(server)", "server.stop()", "True"),  # it would wait for a stop that goes on in the parent
+        ("stop(server)", "server.stop()", "returned or True"),
         ("stop(server)", "native.stop()", "returned"),
         ("stop(native)", "native.stop()", "returned"),
         ("stop(native)", "server.stop()", "returned"),
@@ -265,7 +265,9 @@ def test_a_fork_while_a_thread_holds_a_lock(runtime: ti.runtime.Runtime, hold: s
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.splitlines() == [outcome, "0"], result.stderr
+    told, status = result.stdout.splitlines()
+    assert told in outcome.split(" or "), result.stderr
+    assert status == "0"
     assert result.stderr == ""
 
 

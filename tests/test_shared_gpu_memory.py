@@ -359,7 +359,7 @@ def test_a_handle_tells_what_it_is(owner: GpuPeer) -> None:
         ("data_type=0", "unknown data type 0"),
         ("data_type=15", "data_type must be from 0"),
         ("shape=(7,)", "has 28 bytes"),
-        ("shape=(-6,)", "negative"),
+        ("shape=(-6,)", "shape must be from 0"),
         ("shape=(2**62, 2**62)", "too large"),
     ],
 )

@@ -3,10 +3,13 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <optional>
 #include <utility>
 
+#include "bindings/cached_attribute.h"
 #include "bindings/callback_scope.h"
+#include "bindings/deferred_signals.h"
 #include "bindings/gil.h"
 #include "core/server_registry.h"
 #include "tensor/shared_memory_registry.h"
@@ -31,8 +34,7 @@ void shut_down(bool others_remain) {
     begin_interpreter_shutdown();
 }
 
-// How often what a signal handler raised may end the polite stop of the servers before they are stopped all the same.
-constexpr int most_interruptions = 8;
+CachedAttribute getsignal("_signal", "getsignal");
 
 /// The first exception of several, which is told about when everything has been stopped.
 class FirstException {
@@ -60,35 +62,37 @@ class FirstException {
     std::optional<nb::python_error> first_;
 };
 
-/// Whether threads of Python's other than this one may hold objects of ours for good.
-bool threads_remain(FirstException& interruption) {
-    // A forked child has the stacks of its parent's threads, and what they hold.
-    if (getpid() != imported_in) {
-        return true;
+/// Runs the handlers of the signals that have come.
+void handle_signals(FirstException& interruption) {
+    for (int i = 0; i != NSIG; ++i) {
+        const nb::object none = interruption.call([] {
+            if (PyErr_CheckSignals() != 0) {
+                throw nb::python_error();
+            }
+            return nb::none();
+        });
+        if (none.is_valid()) {
+            return;
+        }
     }
-    const nb::object count = interruption.call([] { return nb::module_::import_("threading").attr("active_count")(); });
-    const nb::object calls =
-        interruption.call([] { return nb::module_::import_("triton_inprocess._background").attr("thread_ids")(); });
-    // Threads that are no daemons have ended by now.
-    return !count.is_valid() || count.not_equal(nb::int_(1)) || !calls.is_valid() || nb::len(calls) != 0;
 }
 
 // An atexit hook. It is C++, where no signal handler runs: one that raises, as that of Ctrl-C does, may end any Python
 // function at any line, and with a server left running Triton's threads would meet an interpreter that is no more.
 void end_interpreter(const nb::callable& stop_servers) {
     FirstException interruption;
-    for (int i = 0; i != most_interruptions; ++i) {
-        if (interruption.call([&] { return stop_servers(); }).is_valid()) {
-            break;
-        }
-    }
-    const bool others = threads_remain(interruption);
+    // A forked child has the stacks of its parent's threads, and what they hold.
+    bool threads_remain = getpid() != imported_in;
     {
+        const DeferredSignals signals(getsignal.get());
+        handle_signals(interruption);
+        const nb::object others = interruption.call([&] { return stop_servers(); });
+        threads_remain = threads_remain || !others.is_valid() || others.ptr() != Py_False;
         const ReleaseGil guard;
         ServerRegistry::instance().stop_all();
     }
     interruption.report(stop_servers);
-    shut_down(others);
+    shut_down(threads_remain);
 }
 
 }  // namespace
@@ -96,10 +100,11 @@ void end_interpreter(const nb::callable& stop_servers) {
 void register_shutdown(nb::module_& module) {
     using namespace nb::literals;
     imported_in = getpid();
+    getsignal.get();  // an import can run Python code, which is too late at the end
     module.def("end_interpreter", &end_interpreter, "stop_servers"_a,
-               nb::sig("def end_interpreter(stop_servers: collections.abc.Callable[[], object]) -> None"),
-               "Prepare for the end of the interpreter: call `stop_servers`, again when it was interrupted, stop what "
-               "still runs, and tell sys.unraisablehook what interrupted it.");
+               nb::sig("def end_interpreter(stop_servers: collections.abc.Callable[[], bool]) -> None"),
+               "Prepare for the end of the interpreter: call `stop_servers`, which returns whether threads remain, "
+               "without being interrupted by a signal, and stop what still runs.");
     module.def(
         "in_callback", &CallbackScope::inside,
         "Whether this thread is inside a call of Triton's to a function given to `capi`, which Triton waits for.");

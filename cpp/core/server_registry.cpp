@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -14,6 +15,8 @@
 
 namespace triton_inprocess {
 namespace {
+
+constexpr std::chrono::milliseconds loads_may_take{500};
 
 void end_process_safely(int status, void* /*unused*/) {
     if (ServerRegistry::instance().delete_stopped() != 0) {
@@ -88,11 +91,11 @@ void ServerRegistry::stop_all() {
         servers = servers_;
     }
     for (const Ref<ServerState>& server : servers) {
-        if (server->stop_begun()) {
-            continue;  // somebody has begun to stop it, and has perhaps lost patience
+        if (!server->accepting()) {
+            continue;
         }
         try {
-            server->stop();
+            server->stop(std::chrono::steady_clock::now() + loads_may_take);
         } catch (const Error&) {  // NOLINT(bugprone-empty-catch): it is stuck, which the others have no part in
         }
     }

@@ -21,7 +21,7 @@ class ServerRegistry {
     /// are left.
     std::size_t delete_stopped() noexcept;
 
-    /// Stops whatever server nobody has begun to stop; blocks. One that does not stop is left behind.
+    /// Stops every server that nobody stops; blocks. One that does not stop is left behind.
     void stop_all();
 
     /// To be called when the interpreter ends: no server is started any more. With a C server left behind, Triton's

@@ -65,7 +65,6 @@ void ServerState::require_accepting() const {
 }
 
 bool ServerState::stop_accepting(LoadGate::Deadline deadline) noexcept {
-    stop_begun_.store(true);
     const bool loaded = loading_.close(deadline);
     accepting_.store(false);
     const std::scoped_lock guard(reusable_mutex_);

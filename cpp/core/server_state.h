@@ -31,9 +31,6 @@ class ServerState final : public RefCounted {
     /// Throws UNAVAILABLE in a child of the process that the server runs in: nothing is to be waited for there.
     void require_own_process() const;
 
-    /// Whether anybody has begun to stop it, and be it that the loads in progress are waited for.
-    bool stop_begun() const noexcept { return stop_begun_.load(); }
-
     /// Whether requests are taken: until the stop begins.
     bool accepting() const noexcept { return running() && accepting_.load(); }
     void require_accepting() const;
@@ -85,7 +82,6 @@ class ServerState final : public RefCounted {
     TRITONSERVER_Server* server_ = nullptr;
     std::atomic<Phase> phase_{Phase::running};
     std::atomic<bool> accepting_{true};
-    std::atomic<bool> stop_begun_{false};
     mutable std::atomic<std::int64_t> uses_{0};
     std::atomic<std::uint64_t> model_changes_{0};
     mutable LoadGate loading_;

@@ -297,9 +297,9 @@ def open_forwarder(path: str) -> None:
     Put Triton's C names into the global scope by opening the forwarder library at `path`.
     """
 
-def end_interpreter(stop_servers: Callable[[], object]) -> None:
+def end_interpreter(stop_servers: Callable[[], bool]) -> None:
     """
-    Prepare for the end of the interpreter: call `stop_servers`, again when it was interrupted, stop what still runs, and tell sys.unraisablehook what interrupted it.
+    Prepare for the end of the interpreter: call `stop_servers`, which returns whether threads remain, without being interrupted by a signal, and stop what still runs.
     """
 
 def in_callback() -> bool:
