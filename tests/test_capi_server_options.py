@@ -289,6 +289,20 @@ def test_startup_models_and_exit_on_error(identity_backend: Path, repository: Pa
         server.stop()
 
 
+def test_a_start_that_fails_names_the_model_and_unloads_the_others_in_peace(
+    identity_backend: Path, repository: Path
+) -> None:
+    # The library would unload "good" at once, as long as its thread may still be busy, and now and then crash.
+    write_identity(repository, "good")
+    write_model(repository, "broken", 'name: "broken"\nbackend: "there_is_none"\n')
+    options = explicit(repository)
+    options.set_backend_directory(str(identity_backend))
+    options.set_startup_model("*")
+    for _ in range(10):
+        with pytest.raises(ti.InternalError, match=r"model 'broken' failed to load: .*there_is_none"):
+            Server(options)
+
+
 def test_a_mode_given_as_a_number_is_refused_or_is_that_mode(identity_backend: Path, repository: Path) -> None:
     # In explicit mode models are unloaded before the stop: what the package remembers of the mode must be what C got.
     options = explicit(repository)

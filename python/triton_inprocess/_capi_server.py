@@ -47,6 +47,10 @@ class TRITONSERVER_Server(_native.Server):
         super().__init__(options)
         self._started = True
         running_servers.add(self)
+        failures = options._start_failures(self)
+        if failures:
+            self._stop_or_warn()
+            raise InternalError("the server did not start: " + "\n".join(failures))
 
     def stop(self) -> None:
         """Stop the server: no request is taken any more, those in flight are waited for (TRITONSERVER_ServerStop).

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from . import _native, runtime
+from ._start_failures import start_failures
 from .errors import UnsupportedError
 
 __all__ = ["TRITONSERVER_ServerOptions"]
@@ -25,7 +26,10 @@ class TRITONSERVER_ServerOptions(_native.ServerOptions):
         super().__init__()
         self._default_directories = {"backend", "cache", "repo_agent"}
         self._exit_timeout = 30
-        self._explicit = False
+        self._control_mode = _native.ModelControlMode.NONE
+        self._startup_models: list[str] = []
+        self._exit_on_error = True
+        super().set_exit_on_error(False)  # which is judged by _start_failures
 
     def set_backend_directory(self, path: str) -> None:
         """Where the backends are (TRITONSERVER_ServerOptionsSetBackendDirectory)."""
@@ -50,7 +54,34 @@ class TRITONSERVER_ServerOptions(_native.ServerOptions):
     def set_model_control_mode(self, mode: _native.ModelControlMode) -> None:
         """Who decides which models are loaded (TRITONSERVER_ServerOptionsSetModelControlMode)."""
         super().set_model_control_mode(mode)
-        self._explicit = int(mode) == int(_native.ModelControlMode.EXPLICIT)  # a number is taken, too
+        self._control_mode = _native.ModelControlMode(int(mode))  # a number is taken, too
+
+    def set_startup_model(self, model_name: str) -> None:
+        """Load a model at the start, in explicit mode; once for each, or * alone for all.
+
+        (TRITONSERVER_ServerOptionsSetStartupModel)
+        """
+        super().set_startup_model(model_name)
+        self._startup_models.append(model_name)
+
+    def set_exit_on_error(self, exit: bool) -> None:
+        """Whether the start fails when a model does not load (TRITONSERVER_ServerOptionsSetExitOnError).
+
+        The library itself is never told to: it would unload the other models at once, which it does not always survive.
+        """
+        super().set_exit_on_error(exit)  # which says what is no bool
+        self._exit_on_error = bool(exit)
+        super().set_exit_on_error(False)
+
+    @property
+    def _explicit(self) -> bool:
+        return self._control_mode is _native.ModelControlMode.EXPLICIT
+
+    def _start_failures(self, server: _native.Server) -> list[str]:
+        if not self._exit_on_error:
+            return []
+        loads_everything = not self._explicit or "*" in self._startup_models
+        return start_failures(server, self._startup_models if self._explicit else (), loads_everything)
 
     def _complete(self) -> None:
         loaded = runtime.load()

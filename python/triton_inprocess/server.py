@@ -21,6 +21,7 @@ from ._extension_file import extension_path
 from ._fork_locks import reentrant_lock
 from ._lifetime import running_servers
 from ._native import MetricFormat, ModelControlMode
+from ._start_failures import start_failures
 from ._stopping import UNLOAD_GRACE, dependents_of, model_index, unloaded, unloading
 from .errors import (
     AlreadyExistsError,
@@ -382,11 +383,7 @@ class Server:
         return os.fspath(self.options.log_file) if self.options.log_file is not None else ""
 
     def _started(self, native: TRITONSERVER_ServerOptions, watcher: LoadProgress | None) -> TRITONSERVER_Server:
-        """Start the C server. Whether a model that failed ends it is decided here, not by the library.
-
-        The library would say only in its log which model failed, and unload the others at once, which it does not
-        always survive (see _quiescence).
-        """
+        """Start the C server. Whether a model that failed ends it is decided here, not by the library."""
         server: TRITONSERVER_Server | None = None
         try:
             with self._start_log(native) as log:
@@ -395,7 +392,7 @@ class Server:
                 if watcher is not None:
                     startup = self._startup_models(self.options.model_repository) if self._defers_models() else []
                     watcher.load_startup_models(server, startup, self.options.model_load_thread_count)
-                failures = self._start_failures(server) if self.options.exit_on_error else []
+                failures = self._failures_of(server)
             if not failures:
                 if watcher is not None:
                     watcher.raise_error()
@@ -414,26 +411,10 @@ class Server:
                 stopping.abandon()
             raise
 
-    def _start_failures(self, server: TRITONSERVER_Server) -> list[str]:
-        try:
-            index = model_index(server)
-        except UnavailableError as error:  # the library failed before it came to the models
-            return [str(error)]
-        failures = [
-            f"model {entry['name']!r} failed to load: {entry['reason']}"
-            for entry in index
-            if entry.get("state") == "UNAVAILABLE" and entry.get("reason", "") not in ("", "unloaded")
-        ]
-        ready = {entry["name"] for entry in index if entry.get("state") == "READY"}
-        known = {entry["name"] for entry in index}
-        for name in self.options.startup_models:
-            if name != "*" and name not in ready and (name not in known or not failures):
-                failures.append(f"model {name!r} of startup_models is not in the model repository or failed to load")
-        if self._loads_everything():
-            # Such as an ensemble of models that are not there: Triton says nothing of it in the index.
-            never_tried = sorted({entry["name"] for entry in index if "state" not in entry} - ready)
-            failures += [f"model {name!r} was not loaded" for name in never_tried]
-        return failures if failures or server.is_ready() else ["the server is not ready"]
+    def _failures_of(self, server: TRITONSERVER_Server) -> list[str]:
+        if not self.options.exit_on_error:
+            return []
+        return start_failures(server, self.options.startup_models, self._loads_everything())
 
     def _loads_everything(self) -> bool:
         options = self.options
