@@ -33,7 +33,7 @@ class TraceRecordTest : public CoreTest {
             request->set_trace(record, child);
         }
         Ref<ResponseQueue> queue = make_ref<ResponseQueue>();
-        request->submit(queue, model, -1);
+        request->submit(queue, nullptr, model, -1);
         return queue;
     }
 
@@ -77,7 +77,7 @@ TEST_F(TraceRecordTest, TellsOfAFailedSubmission) {
     const auto request = make_request(*server, "identity");
     request->add_input("unknown", TRITONSERVER_TYPE_FP32, {1});
     request->set_trace(record);
-    const Error error = error_of([&] { request->submit(make_ref<ResponseQueue>(), "identity", 3); });
+    const Error error = error_of([&] { request->submit(make_ref<ResponseQueue>(), nullptr, "identity", 3); });
     ASSERT_TRUE(record->done());
     const TraceRecord::Snapshot told = record->snapshot();
     ASSERT_EQ(told.nodes.size(), 1U);
