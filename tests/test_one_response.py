@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from conftest import StartServer, add_echo, write_identity
+from helpers_one_response import Ask, both
 
 import triton_inprocess as ti
 
 X = np.arange(3, dtype=np.float32)
-
-
-def by_result(model: ti.Model, **fields: Any) -> ti.InferenceResponse:
-    return model.infer(**fields).result()
-
-
-def by_await(model: ti.Model, **fields: Any) -> ti.InferenceResponse:
-    async def wait() -> ti.InferenceResponse:
-        return await model.async_infer(**fields)
-
-    return asyncio.run(wait())
-
-
-Ask = Callable[..., ti.InferenceResponse]
-both = pytest.mark.parametrize("ask", [by_result, by_await])
 
 
 @both

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import weakref
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import StartServer, add_echo, write_identity
+from helpers_one_response import both
 
 import triton_inprocess as ti
 
@@ -26,20 +26,6 @@ def model(server: ti.Server) -> ti.Model:
         inputs={"x": (np.float32, (-1,))},
         outputs={"y": (np.float32, (-1,)), "z": (np.float32, (1,))},
     )
-
-
-def by_result(model: ti.Model, **fields: Any) -> ti.InferenceResponse:
-    return model.infer(**fields).result()
-
-
-def by_await(model: ti.Model, **fields: Any) -> ti.InferenceResponse:
-    async def wait() -> ti.InferenceResponse:
-        return await model.async_infer(**fields)
-
-    return asyncio.run(wait())
-
-
-both = pytest.mark.parametrize("ask", [by_result, by_await])
 
 
 @both
