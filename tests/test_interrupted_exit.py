@@ -40,7 +40,8 @@ def function(x):
 for _ in range(2):
     server = ti.Server(gpu_metrics=False, exit_timeout=20).start()
     servers.append(server.capi)
-    model = server.add_model(function, name="m", inputs={"x": (np.float32, (2,))}, outputs={"y": (np.float32, (2,))})
+    model_specs = {"x": (np.float32, (2,))}, {"y": (np.float32, (2,))}
+    model = server.add_model(function, name="m", inputs=model_specs[0], outputs=model_specs[1])
     iterators = [model.infer(inputs={"x": np.ones(2, np.float32)}) for _ in range(3)]
     servers.append(server.capi)
 
@@ -71,6 +72,18 @@ def check(ending: str) -> None:
 
 def test_an_interrupt_that_is_pending_when_the_hook_begins() -> None:
     check(PENDING)
+
+
+def test_an_interrupt_while_the_hook_waits_for_a_request() -> None:
+    check("""
+import time
+def slow(x):
+    time.sleep(0.6)
+    return x
+slow_model = server.add_model(slow, name="slow", inputs=model_specs[0], outputs=model_specs[1])
+unread = slow_model.infer(inputs={"x": np.ones(2, np.float32)})
+atexit.register(signal.setitimer, signal.ITIMER_REAL, 0.2)
+""")
 
 
 def test_interrupts_without_end() -> None:

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <thread>
 
 #include "core/requests.h"
@@ -36,6 +37,34 @@ TEST_F(ServerRegistryTest, NoneIsDeletedWhileItIsUsed) {
         EXPECT_EQ(error_of([&] { server->state()->require_running(); }).code(), TRITONSERVER_ERROR_UNAVAILABLE);
     }
     EXPECT_EQ(ServerRegistry::instance().delete_stopped(), 0U);
+}
+
+TEST_F(ServerRegistryTest, AllThatNobodyStopsAreStopped) {
+    const auto first = start_server();
+    const auto second = start_server();
+    const auto third = start_server();
+    first->stop();
+    // Whoever has begun to stop it goes on.
+    second->state()->stop_accepting(std::chrono::steady_clock::now());
+    ServerRegistry::instance().stop_all();
+    EXPECT_TRUE(second->state()->running());
+    EXPECT_FALSE(third->state()->running());
+    second->stop();
+    EXPECT_EQ(ServerRegistry::instance().delete_stopped(), 0U);
+}
+
+// In a child: what is left behind stays until the process ends.
+[[noreturn]] void stop_all_where_one_stop_fails() {
+    const auto first = start_server();
+    const auto second = start_server();
+    fake().fail("TRITONSERVER_ServerStop", 1, 1, TRITONSERVER_ERROR_INTERNAL, "as told");
+    ServerRegistry::instance().stop_all();
+    const bool running = first->state()->running() || second->state()->running();
+    _exit(!running && ServerRegistry::instance().delete_stopped() == 2 ? 0 : 1);
+}
+
+TEST_F(ServerRegistryTest, OneThatCannotBeStoppedIsLeftBehind) {
+    EXPECT_EXIT(stop_all_where_one_stop_fails(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST_F(ServerRegistryTest, OneThatDoesNotStartLeavesNothing) {
