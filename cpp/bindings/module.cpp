@@ -45,7 +45,7 @@ namespace ti = triton_inprocess;
 extern "C" PyObject* PyInit__native();  // NOLINT(bugprone-reserved-identifier): Python's name
 
 NB_MODULE(_native_once, module) {
-    ti::require_main_interpreter();
+    ti::claim_import();
     module.doc() = "The native part of triton_inprocess. Not for direct use: names here change without notice.";
     nb::intrusive_init(
         [](PyObject* object) noexcept {
@@ -99,5 +99,6 @@ NB_MODULE(_native_once, module) {
 
 // What Python calls.
 extern "C" NB_EXPORT PyObject* PyInit__native() {
-    return ti::claim_import() ? PyInit__native_once() : nullptr;
+    PyObject* const refused = ti::refused_module();
+    return refused != nullptr ? refused : PyInit__native_once();
 }

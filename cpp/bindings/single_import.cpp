@@ -1,6 +1,5 @@
 #include "bindings/single_import.h"
 
-#include <Python.h>
 #include <nanobind/nanobind.h>
 
 #include <atomic>
@@ -10,11 +9,11 @@ namespace nb = nanobind;
 namespace triton_inprocess {
 namespace {
 
-std::atomic<bool> claimed{false};
+std::atomic<bool> made{false};
 
 constexpr const char* twice =
     "triton_inprocess._native can be imported only once in a process, and was: the first import's modules must stay in "
-    "sys.modules (and are to be put back there), and sub-interpreters cannot have their own";
+    "sys.modules (and are to be put back there)";
 constexpr const char* in_sub_interpreter =
     "triton_inprocess._native can be imported only in the main interpreter of a process, not in a sub-interpreter";
 
@@ -22,25 +21,25 @@ bool in_main_interpreter() noexcept {
     return PyInterpreterState_GetID(PyInterpreterState_Get()) == 0;
 }
 
-}  // namespace
-
-bool claim_import() noexcept {
-    if (!in_main_interpreter()) {
-        PyErr_SetString(PyExc_ImportError, in_sub_interpreter);
-        return false;
-    }
-    if (claimed.exchange(true)) {
-        PyErr_SetString(PyExc_ImportError, twice);
-        return false;
-    }
-    return true;
+int refuse(PyObject* /*module*/) noexcept {
+    PyErr_SetString(PyExc_ImportError, in_main_interpreter() ? twice : in_sub_interpreter);
+    return -1;
 }
 
-void require_main_interpreter() {
+PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(&refuse)}, {0, nullptr}};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", nullptr, 0, nullptr, slots, nullptr, nullptr, nullptr};
+
+}  // namespace
+
+PyObject* refused_module() noexcept {
+    return made.load() || !in_main_interpreter() ? PyModuleDef_Init(&definition) : nullptr;
+}
+
+void claim_import() {
     if (!in_main_interpreter()) {
-        claimed.store(false);
         throw nb::import_error(in_sub_interpreter);
     }
+    made.store(true);
 }
 
 }  // namespace triton_inprocess
