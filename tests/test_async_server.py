@@ -169,7 +169,8 @@ def test_a_cancelled_stop_goes_on(make: Callable[..., ti.Server], repository: Pa
         with pytest.raises(asyncio.CancelledError):
             await task
         with pytest.raises(ti.UnavailableError, match="stop"):
-            server.live()
+            while server.live():  # until the thread that stops it has begun
+                await asyncio.sleep(0.01)
         return list(iterators[0])
 
     (response,) = asyncio.run(main())
