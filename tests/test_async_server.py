@@ -162,6 +162,10 @@ def test_a_cancelled_stop_goes_on(make: Callable[..., ti.Server], repository: Pa
             async with server:
                 iterators.append(server.model("identity").infer({"INPUT0": X}))
 
+        async def use_until_stopped() -> None:
+            while server.live():  # the thread that stops it may not have begun
+                await asyncio.sleep(0.01)
+
         task = asyncio.create_task(use())
         while not iterators:
             await asyncio.sleep(0.01)
@@ -169,8 +173,7 @@ def test_a_cancelled_stop_goes_on(make: Callable[..., ti.Server], repository: Pa
         with pytest.raises(asyncio.CancelledError):
             await task
         with pytest.raises(ti.UnavailableError, match="stop"):
-            while server.live():  # until the thread that stops it has begun
-                await asyncio.sleep(0.01)
+            await use_until_stopped()
         return list(iterators[0])
 
     (response,) = asyncio.run(main())
