@@ -37,26 +37,26 @@ std::string class_name(nb::handle value) {
     return text_of(name);
 }
 
-void wrong_type(const std::string& argument, const char* expected, nb::handle value) {
-    throw nb::type_error((argument + " must be " + expected + ", not " + class_name(value)).c_str());
+void wrong_type(std::string_view argument, const char* expected, nb::handle value) {
+    throw nb::type_error((std::string(argument) + " must be " + expected + ", not " + class_name(value)).c_str());
 }
 
-void require_initialized(const std::string& argument, nb::handle value) {
+void require_initialized(std::string_view argument, nb::handle value) {
     if (!nb::inst_ready(value)) {
-        throw nb::type_error(
-            (argument + " is a " + class_name(value) + " that was not initialized: its __init__ has not been called")
-                .c_str());
+        throw nb::type_error((std::string(argument) + " is a " + class_name(value) +
+                              " that was not initialized: its __init__ has not been called")
+                                 .c_str());
     }
 }
 
-nb::object callable_argument(const std::string& argument, nb::object value) {
+nb::object callable_argument(std::string_view argument, nb::object value) {
     if (PyCallable_Check(value.ptr()) == 0) {
         wrong_type(argument, "callable", value);
     }
     return value;
 }
 
-std::string text_argument(const std::string& argument, nb::handle value) {
+std::string text_argument(std::string_view argument, nb::handle value) {
     if (PyUnicode_Check(value.ptr()) == 0) {
         wrong_type(argument, "a str", value);
     }
@@ -67,12 +67,13 @@ std::string text_argument(const std::string& argument, nb::handle value) {
         if (!error.matches(PyExc_UnicodeError)) {
             throw error;
         }
-        const std::string message = argument + " must be text that UTF-8 can encode: " + text_of(error.value());
+        const std::string message =
+            std::string(argument) + " must be text that UTF-8 can encode: " + text_of(error.value());
         nb::raise_from(error, PyExc_ValueError, "%s", message.c_str());
     }
     std::string result(data, static_cast<std::size_t>(size));
     if (result.find('\0') != std::string::npos) {
-        throw nb::value_error((argument + " must not contain a NUL character").c_str());
+        throw nb::value_error((std::string(argument) + " must not contain a NUL character").c_str());
     }
     return result;
 }
@@ -85,7 +86,7 @@ bool is_bool(nb::handle value) {
     return PyBool_Check(value.ptr()) != 0 || is_numpy(value, "bool_");
 }
 
-bool bool_argument(const std::string& argument, nb::handle value) {
+bool bool_argument(std::string_view argument, nb::handle value) {
     if (!is_bool(value)) {
         wrong_type(argument, "a bool", value);
     }
@@ -96,7 +97,7 @@ bool bool_argument(const std::string& argument, nb::handle value) {
     return truth != 0;
 }
 
-std::uint64_t unsigned_argument(const std::string& argument, nb::handle value, std::uint64_t limit) {
+std::uint64_t unsigned_argument(std::string_view argument, nb::handle value, std::uint64_t limit) {
     if (!is_integer(value)) {
         wrong_type(argument, "an int", value);
     }
@@ -106,12 +107,13 @@ std::uint64_t unsigned_argument(const std::string& argument, nb::handle value, s
     PyErr_Clear();
     if (failed || result > limit) {
         throw nb::value_error(
-            (argument + " must be from 0 to " + std::to_string(limit) + ", not " + text_of(number)).c_str());
+            (std::string(argument) + " must be from 0 to " + std::to_string(limit) + ", not " + text_of(number))
+                .c_str());
     }
     return result;
 }
 
-std::int64_t integer_argument(const std::string& argument, nb::handle value) {
+std::int64_t integer_argument(std::string_view argument, nb::handle value) {
     if (!is_integer(value)) {
         wrong_type(argument, "an int", value);
     }
@@ -119,13 +121,13 @@ std::int64_t integer_argument(const std::string& argument, nb::handle value) {
     int overflow = 0;
     const std::int64_t integer = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
     if (overflow != 0) {
-        PyErr_SetString(PyExc_OverflowError, (argument + " does not fit a 64-bit integer").c_str());
+        PyErr_SetString(PyExc_OverflowError, (std::string(argument) + " does not fit a 64-bit integer").c_str());
         throw nb::python_error();
     }
     return integer;
 }
 
-double float_argument(const std::string& argument, nb::handle value) {
+double float_argument(std::string_view argument, nb::handle value) {
     if (!is_float(value) && !is_integer(value)) {
         wrong_type(argument, "a float", value);
     }
@@ -136,7 +138,7 @@ double float_argument(const std::string& argument, nb::handle value) {
     return result;
 }
 
-ParameterValue parameter_argument(const std::string& argument, nb::handle value) {
+ParameterValue parameter_argument(std::string_view argument, nb::handle value) {
     if (is_bool(value)) {
         return bool_argument(argument, value);
     }

@@ -25,6 +25,11 @@ bool fits(DataType found, std::optional<DataType> wanted) noexcept {
 }  // namespace
 
 Tensor from_any(nb::handle value, std::optional<DataType> data_type, std::optional<bool> copy) {
+    if (!data_type && !copy.value_or(false)) {  // nearly always
+        if (std::optional<Tensor> tensor = tensor_over_array(value)) {
+            return *std::move(tensor);
+        }
+    }
     if (const std::optional<ArrayView> view = view_of_array(value); view && fits(view->data_type, data_type)) {
         return tensor_of_array(value, *view, data_type, copy);
     }

@@ -7,6 +7,7 @@
 
 #include "bindings/errors.h"
 #include "bindings/garbage_collection.h"
+#include "bindings/name_text.h"
 #include "bindings/representation.h"
 
 namespace nb = nanobind;
@@ -18,7 +19,7 @@ nb::object outputs(BoundResponse& self) {
     if (!self.outputs.is_valid()) {
         nb::dict dict;
         for (const InferenceResponse::Output& output : self.response->outputs) {
-            dict[nb::str(output.name.c_str(), output.name.size())] = nb::cast(output.tensor);
+            dict[name_text(output.name)] = nb::cast(output.tensor);
         }
         // Making objects can run the garbage collector, and that whatever asks for the outputs, too.
         if (!self.outputs.is_valid()) {

@@ -1,9 +1,5 @@
 #include "bindings/numpy.h"
 
-#include <nanobind/ndarray.h>
-
-#include <algorithm>
-#include <array>
 #include <string>
 #include <utility>
 
@@ -11,9 +7,9 @@
 #include "bindings/cached_attribute.h"
 #include "bindings/copies.h"
 #include "bindings/device.h"
+#include "bindings/numpy_abi.h"
 #include "bindings/python_buffer.h"
 #include "runtime/error.h"
-#include "tensor/dlpack.h"
 
 namespace nb = nanobind;
 
@@ -22,26 +18,23 @@ namespace {
 
 // numpy 2 has twice as many as numpy 1, which beyond its own would make an array of another shape.
 constexpr std::size_t every_numpy_has = 32;
-constexpr std::size_t most_dimensions_of_any = 64;
 
 CachedAttribute most_dimensions_of_numpy("triton_inprocess._convert", "MOST_DIMENSIONS");
 
 /// How many dimensions an array of the numpy that runs can have.
 std::size_t most_dimensions() {
-    return std::min(most_dimensions_of_any, nb::cast<std::size_t>(most_dimensions_of_numpy.get()));
+    return nb::cast<std::size_t>(most_dimensions_of_numpy.get());
 }
 
 /// The type that numpy itself has for the same memory.
-nb::dlpack::dtype storage_type(DataType data_type) {
-    const dlpack::Type type =
-        dlpack::type_of(data_type == TRITONSERVER_TYPE_BF16 ? TRITONSERVER_TYPE_UINT16 : data_type);
-    return {type.code, type.bits, type.lanes};
+DataType storage_type(DataType data_type) noexcept {
+    return data_type == TRITONSERVER_TYPE_BF16 ? TRITONSERVER_TYPE_UINT16 : data_type;
 }
 
-Tensor over_memory(nb::handle array, const ArrayView& view, DataType data_type) {
-    return Tensor(data_type, view.layout.shape,
-                  make_ref<PythonBuffer>(view.data, view.layout.byte_size(), TRITONSERVER_MEMORY_CPU, 0, true,
-                                         nb::borrow(array)));
+Tensor over_memory(nb::handle array, void* data, std::vector<std::int64_t> shape, DataType data_type) {
+    const std::size_t size = byte_size_of(data_type, shape.data(), shape.size());
+    return Tensor(data_type, std::move(shape),
+                  make_ref<PythonBuffer>(data, size, TRITONSERVER_MEMORY_CPU, 0, true, nb::borrow(array)));
 }
 
 /// What an array over the buffer keeps alive: the Python object that owns the memory, so that the garbage collector
@@ -74,18 +67,18 @@ nb::module_ numpy() {
 }
 
 std::optional<Tensor> tensor_over_array(nb::handle array) {
-    const std::optional<ArrayView> view = view_of_array(array);
-    if (!view || view->data_type == TRITONSERVER_TYPE_INVALID || !view->layout.plain()) {
+    std::optional<PlainArray> plain = plain_array(array);
+    if (!plain) {
         return std::nullopt;
     }
-    return over_memory(array, *view, view->data_type);
+    return over_memory(array, plain->data, std::move(plain->shape), plain->data_type);
 }
 
 Tensor tensor_of_array(nb::handle array, const ArrayView& view, std::optional<DataType> data_type,
                        std::optional<bool> copy) {
     const DataType type = data_type.value_or(view.data_type);
     if (view.layout.plain() && !copy.value_or(false)) {
-        return over_memory(array, view, type);
+        return over_memory(array, view.data, view.layout.shape, type);
     }
     if (!copy.value_or(true)) {
         refuse_copy("an array", view.layout);
@@ -108,17 +101,8 @@ nb::object to_array(const Tensor& tensor, bool read_only) {
         }
         return array;
     }
-    const std::size_t rank = tensor.shape().size();
-    std::array<std::size_t, most_dimensions_of_any> shape = {};
-    std::copy(tensor.shape().begin(), tensor.shape().end(), shape.begin());
-    const nb::object owner = owner_of(buffer);
-    const nb::dlpack::dtype dtype = storage_type(tensor.data_type());
-    nb::object array;
-    if (read_only || buffer->read_only()) {
-        array = nb::cast(nb::ndarray<nb::numpy, nb::ro>(buffer->data(), rank, shape.data(), owner, nullptr, dtype));
-    } else {
-        array = nb::cast(nb::ndarray<nb::numpy>(buffer->data(), rank, shape.data(), owner, nullptr, dtype));
-    }
+    const nb::object array = array_over(buffer->data(), tensor.shape(), storage_type(tensor.data_type()),
+                                        read_only || buffer->read_only(), owner_of(buffer));
     return tensor.data_type() == TRITONSERVER_TYPE_BF16 ? as_bfloat16(array) : array;
 }
 

@@ -24,10 +24,11 @@ bool is_untyped(nb::handle value) noexcept {
 /// The tensor for an input; what is wrong with the data is said with the input's name.
 Tensor input_tensor(const std::string& name, nb::handle data, const ModelSignature& signature) {
     std::optional<DataType> data_type;
-    if (const ModelSignature::Entry* const input = signature.find_input(name); input != nullptr && is_untyped(data)) {
-        data_type = input->data_type;
+    if (is_untyped(data)) {
+        const ModelSignature::Entry* const input = signature.find_input(name);
+        data_type = input != nullptr ? std::optional(input->data_type) : std::nullopt;
     }
-    return retold("input '" + name + "': ", [&] { return from_any(data, data_type); });
+    return retold([&] { return "input '" + name + "': "; }, [&] { return from_any(data, data_type); });
 }
 
 ModelSignature::Tensors tensors_of(nb::handle inputs, const ModelSignature& signature) {

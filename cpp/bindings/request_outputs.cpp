@@ -9,6 +9,7 @@
 #include "bindings/conversion.h"
 #include "bindings/device.h"
 #include "bindings/gil.h"
+#include "bindings/numpy_abi.h"
 #include "bindings/retold.h"
 #include "runtime/error.h"
 #include "tensor/buffer_slice.h"
@@ -21,7 +22,7 @@ namespace {
 bool is_writable(nb::handle value, const Tensor& tensor) {
     if (view_of_array(value)) {
         // The tensor is read-only as what goes into a model is; whether the array is, is the question here.
-        return nb::cast<bool>(value.attr("flags").attr("writeable"));
+        return is_writable_array(value);
     }
     if (nb::hasattr(value, "__cuda_array_interface__") && !nb::isinstance<Tensor>(value)) {
         const nb::dict interface(value.attr("__cuda_array_interface__"));
@@ -33,7 +34,8 @@ bool is_writable(nb::handle value, const Tensor& tensor) {
 
 /// The tensor over the user's memory, to be written to.
 Tensor target_of(const std::string& name, nb::handle value) {
-    const Tensor tensor = retold("output '" + name + "': ", [&] { return from_any(value, std::nullopt, false); });
+    const Tensor tensor =
+        retold([&] { return "output '" + name + "': "; }, [&] { return from_any(value, std::nullopt, false); });
     if (!is_writable(value, tensor)) {
         throw nb::value_error(
             ("output '" + name + "': the memory is read-only, and the output is to be written to it").c_str());
@@ -58,12 +60,13 @@ ModelSignature::Tensors targets_of(nb::handle outputs) {
 }
 
 MemoryPlace checked_place(nb::handle value) {
-    return retold("output_memory_type: ", [&] {
-        const MemoryPlace place = place_argument(value);
-        const ReleaseGil guard;
-        allocate_at(place, 0);  // throws where there is no such memory
-        return place;
-    });
+    return retold([] { return std::string("output_memory_type: "); },
+                  [&] {
+                      const MemoryPlace place = place_argument(value);
+                      const ReleaseGil guard;
+                      allocate_at(place, 0);  // throws where there is no such memory
+                      return place;
+                  });
 }
 
 }  // namespace

@@ -12,17 +12,17 @@ namespace triton_inprocess {
 /// Throws the Python error again with the prefix, and as the cause; returns if its class needs more than a text.
 void retell(nanobind::python_error& error, const std::string& prefix);
 
-/// What `function` returns; what it throws begins with `prefix`.
-template <typename Function>
-auto retold(const std::string& prefix, Function function) {
+/// What `function` returns; what it throws begins with what `prefix` returns.
+template <typename Prefix, typename Function>
+auto retold(const Prefix& prefix, const Function& function) {
     try {
         return function();
     } catch (const Error& error) {
-        throw Error(error.code(), prefix + error.message());
+        throw Error(error.code(), prefix() + error.message());
     } catch (const nanobind::builtin_exception& error) {
-        throw nanobind::builtin_exception(error.type(), (prefix + error.what()).c_str());
+        throw nanobind::builtin_exception(error.type(), (prefix() + error.what()).c_str());
     } catch (nanobind::python_error& error) {
-        retell(error, prefix);
+        retell(error, prefix());
         throw;
     }
 }

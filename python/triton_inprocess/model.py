@@ -82,12 +82,12 @@ class Model:
         While they wait, the iterator's methods raise the error of the response (`raise_on_error`), and TimeoutError at
         the `deadline`.
         """
-        inputs = None
-        if inference_request is not None:
-            inputs, fields = self._inputs_and_fields(inference_request, fields)
+        inputs = inference_request
+        if inputs is not None and (fields or type(inputs) is not dict):
+            inputs, fields = self._inputs_and_fields(inputs, fields)
         if raise_on_error is not True and raise_on_error is not False:
             raise TypeError(f"raise_on_error must be a bool, not {type(raise_on_error).__name__}")
-        if "response_queue" in fields and fields["response_queue"] is not None:
+        if fields and fields.get("response_queue") is not None:
             return _queue_forwarder.infer(self, raise_on_error, inputs, fields)
         return _native.infer(self._handle, self, raise_on_error, inputs, fields)
 
@@ -98,12 +98,12 @@ class Model:
         **fields: Any,
     ) -> AsyncResponseIterator:
         """As `infer`, but the iterator is for `async for`; `await` it for the response of a model that sends one."""
-        inputs = None
-        if inference_request is not None:
-            inputs, fields = self._inputs_and_fields(inference_request, fields)
+        inputs = inference_request
+        if inputs is not None and (fields or type(inputs) is not dict):
+            inputs, fields = self._inputs_and_fields(inputs, fields)
         if raise_on_error is not True and raise_on_error is not False:
             raise TypeError(f"raise_on_error must be a bool, not {type(raise_on_error).__name__}")
-        if "response_queue" in fields and fields["response_queue"] is not None:
+        if fields and fields.get("response_queue") is not None:
             return _queue_forwarder.async_infer(self, raise_on_error, inputs, fields)
         return _native.async_infer(self._handle, self, raise_on_error, inputs, fields)
 
