@@ -37,12 +37,9 @@ Tensor over_memory(nb::handle array, void* data, std::vector<std::int64_t> shape
                   make_ref<PythonBuffer>(data, size, TRITONSERVER_MEMORY_CPU, 0, true, nb::borrow(array)));
 }
 
-/// What an array over the buffer keeps alive: the Python object that owns the memory, so that the garbage collector
-/// sees it, or else the buffer.
+/// What an array over the buffer keeps alive. Never the Python object that owns the memory: an array could be made
+/// writable again through it.
 nb::object owner_of(Ref<Buffer> buffer) {
-    if (const auto* const python = dynamic_cast<const PythonBuffer*>(&buffer->root())) {
-        return nb::borrow(python->owner());
-    }
     nb::capsule capsule(buffer.get(), [](void* block) noexcept { Ref<Buffer>::adopt(static_cast<Buffer*>(block)); });
     static_cast<void>(buffer.detach());
     return std::move(capsule);
