@@ -34,8 +34,7 @@ def test_a_closed_loop_with_waiting_iterators_is_collected(runtime: ti.runtime.R
 
         loop = asyncio.new_event_loop()
         loop.run_until_complete(abandon())
-        for task in asyncio.all_tasks(loop):
-            task.cancel()
+        assert all(task.cancel() for task in asyncio.all_tasks(loop))  # and no name that keeps a task
         loop.run_until_complete(asyncio.sleep(0))
         loop.close()
         gone = weakref.ref(loop)

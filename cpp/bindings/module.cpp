@@ -30,6 +30,7 @@
 #include "bindings/model_handle.h"
 #include "bindings/python_function.h"
 #include "bindings/response_iterator.h"
+#include "bindings/response_wait.h"
 #include "bindings/runtime.h"
 #include "bindings/shared_memory_pool.h"
 #include "bindings/shared_tensor.h"
@@ -88,6 +89,7 @@ NB_MODULE(_native_once, module) {
     ti::register_capi_request(module);
     ti::register_inference_response(module);
     ti::register_event_loop_hub(module);
+    ti::register_response_wait(module);
     ti::register_response_iterator(module);
     ti::register_async_response_iterator(module);
     ti::register_model_handle(module);

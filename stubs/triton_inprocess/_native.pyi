@@ -3,7 +3,7 @@ The native part of triton_inprocess. Not for direct use: names here change witho
 """
 
 import asyncio
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 import concurrent.futures
 import enum
 from typing import Any, overload
@@ -1609,11 +1609,17 @@ class InferenceResponse:
 class EventLoopHub:
     """Wakes one event loop through one file descriptor."""
 
-    def __init__(self) -> None: ...
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None: ...
 
     def fileno(self) -> int: ...
 
     def drain(self) -> None: ...
+
+class ResponseWait:
+    """What a coroutine awaits: a response."""
+
+    def expire(self) -> None:
+        """Called at the deadline."""
 
 class ResponseIterator:
     """
@@ -1658,9 +1664,9 @@ class AsyncResponseIterator:
 
     def __aiter__(self) -> AsyncResponseIterator: ...
 
-    def __anext__(self) -> asyncio.Future[InferenceResponse]:
+    def __anext__(self) -> Awaitable[InferenceResponse]:
         """
-        A future for the next response. It raises the response's error as a TritonError, unless raise_on_error=False was given, and TimeoutError at the deadline.
+        An awaitable for the next response. It raises the response's error as a TritonError, unless raise_on_error=False was given, and TimeoutError at the deadline.
         """
 
     def __await__(self) -> Generator[Any, None, InferenceResponse]:
@@ -1679,12 +1685,6 @@ class AsyncResponseIterator:
         """
         End the iteration: the request is cancelled, as it is when the iterator is dropped before its end, or the task that waits for it is cancelled. Before C API 1.25 it goes on, and nobody hears of it.
         """
-
-    def forget(self) -> None:
-        """Called when the future is cancelled that was waited for."""
-
-    def expire(self) -> None:
-        """Called at the deadline: whoever waits gets a TimeoutError."""
 
 class ModelHandle:
     """Where the requests of a Model go."""
