@@ -31,6 +31,7 @@
 #include "bindings/python_function.h"
 #include "bindings/response_iterator.h"
 #include "bindings/response_wait.h"
+#include "bindings/response_window.h"
 #include "bindings/runtime.h"
 #include "bindings/shared_memory_pool.h"
 #include "bindings/shared_tensor.h"
@@ -91,6 +92,7 @@ NB_MODULE(_native_once, module) {
     ti::register_event_loop_hub(module);
     ti::register_response_wait(module);
     ti::register_response_iterator(module);
+    ti::register_response_window(module);
     ti::register_async_response_iterator(module);
     ti::register_model_handle(module);
     ti::register_trace_record(module);

@@ -7,14 +7,12 @@
 #include "bindings/garbage_collection.h"
 #include "bindings/gil.h"
 #include "bindings/representation.h"
+#include "bindings/signal_interval.h"
 
 namespace nb = nanobind;
 
 namespace triton_inprocess {
 namespace {
-
-// How long a signal such as Ctrl-C can go unanswered.
-constexpr std::chrono::milliseconds signal_interval(50);
 
 std::chrono::nanoseconds wait_time(const Deadline& deadline) noexcept {
     const std::chrono::nanoseconds interval = signal_interval;
@@ -33,7 +31,6 @@ std::unique_ptr<InferenceResponse> ResponseIterator::wait() {
     if (request_.finished()) {
         return nullptr;
     }
-    begun_ = true;
     const Ref<ResponseQueue> queue = request_.queue();
     std::unique_ptr<InferenceResponse> response = queue->pop();
     while (!response) {
@@ -60,22 +57,52 @@ std::unique_ptr<InferenceResponse> ResponseIterator::wait() {
 }
 
 nb::object ResponseIterator::next() {
+    if (one_ && !request_.finished()) {
+        throw Error(TRITONSERVER_ERROR_UNSUPPORTED, "the one response was asked for already: result() waits for it");
+    }
+    begun_ = begun_ || !request_.finished();
     std::unique_ptr<InferenceResponse> response = wait();
     return response ? request_.deliver(std::move(response)) : end();
 }
 
-nb::object ResponseIterator::result() {
+OneResponse& ResponseIterator::one() {
     if (begun_) {
         throw Error(TRITONSERVER_ERROR_UNSUPPORTED,
                     "result() is for an iterator whose responses nobody has asked for yet");
     }
-    OneResponse one;
+    if (request_.finished()) {
+        if (one_) {
+            throw Error(TRITONSERVER_ERROR_UNSUPPORTED, "the one response was handed out already");
+        }
+        throw Error(TRITONSERVER_ERROR_CANCELLED, "the iterator was closed");
+    }
+    if (!one_) {
+        one_.emplace();
+    }
+    return *one_;
+}
+
+nb::object ResponseIterator::result() {
+    OneResponse& one = this->one();
     while (std::unique_ptr<InferenceResponse> response = wait()) {
         if (std::unique_ptr<InferenceResponse> result = add(one, std::move(response))) {
             return request_.deliver(std::move(result));
         }
     }
     throw Error(TRITONSERVER_ERROR_CANCELLED, "the iterator was closed");
+}
+
+nb::object ResponseIterator::poll() {
+    OneResponse& one = this->one();
+    while (std::unique_ptr<InferenceResponse> response = request_.queue()->pop()) {
+        if (std::unique_ptr<InferenceResponse> result = add(one, std::move(response))) {
+            return request_.deliver(std::move(result));
+        }
+    }
+    if (request_.deadline().passed()) {
+        request_.expire();
+    }
+    return {};
 }
 
 std::unique_ptr<InferenceResponse> ResponseIterator::add(OneResponse& one,

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "bindings/pending_request.h"
@@ -22,6 +23,9 @@ class ResponseIterator {
     /// The response of a model that sends one. Throws UNSUPPORTED for more or less, and after the iteration has begun.
     nanobind::object result();
 
+    /// The same if it has come; else invalid. Several calls, and then `result`, may follow each other.
+    nanobind::object poll();
+
     void cancel() { request_.cancel(); }
     void close() noexcept { request_.abandon(); }
     const PendingRequest& request() const noexcept { return request_; }
@@ -36,7 +40,11 @@ class ResponseIterator {
     /// What `one` makes of it; what it throws ends the request.
     std::unique_ptr<InferenceResponse> add(OneResponse& one, std::unique_ptr<InferenceResponse> response);
 
+    /// What has come of the one response. Throws UNSUPPORTED when the iteration has begun.
+    OneResponse& one();
+
     PendingRequest request_;
+    std::optional<OneResponse> one_;  ///< If the one response was asked for.
     bool begun_ = false;
 };
 

@@ -4,12 +4,12 @@
 #include <mutex>
 #include <vector>
 
+#include "core/response_listener.h"
 #include "core/response_queue.h"
-#include "tensor/ref_counted.h"
 
 namespace triton_inprocess {
 
-class CompletionHub final : public RefCounted {
+class CompletionHub final : public ResponseListener {
   public:
     CompletionHub();
     ~CompletionHub() override;
@@ -17,7 +17,7 @@ class CompletionHub final : public RefCounted {
     /// Readable when at least one queue is ready.
     int descriptor() const noexcept { return descriptor_; }
 
-    void notify(Ref<ResponseQueue> queue) noexcept;
+    void notify(Ref<ResponseQueue> queue) noexcept override;
 
     /// The queues that have become ready since the last call; resets the descriptor.
     std::vector<Ref<ResponseQueue>> take() noexcept;

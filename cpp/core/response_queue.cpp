@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/completion_hub.h"
+#include "core/adaptive_spin.h"
 
 namespace triton_inprocess {
 
@@ -18,22 +18,23 @@ void ResponseQueue::push(std::unique_ptr<InferenceResponse> response) noexcept {
     if (second_) {
         second_->push(response->copy());
     }
-    Ref<CompletionHub> hub;
+    Ref<ResponseListener> listener;
     bool sleepers = false;
     {
         const std::scoped_lock guard(mutex_);
         InferenceResponse* const added = response.get();
         (last_ == nullptr ? first_ : last_->next) = std::move(response);
         last_ = added;
-        hub = std::move(hub_);
+        there_.store(true, std::memory_order_release);
+        listener = std::move(listener_);
         sleepers = sleepers_ > 0;
     }
     // After unlocking, or the woken thread would run into the lock at once.
     if (sleepers) {
         arrived_.notify_all();
     }
-    if (hub) {
-        hub->notify(Ref<ResponseQueue>(this));
+    if (listener) {
+        listener->notify(Ref<ResponseQueue>(this));
     }
 }
 
@@ -44,25 +45,32 @@ std::unique_ptr<InferenceResponse> ResponseQueue::pop() noexcept {
         first_ = std::move(response->next);
         if (!first_) {
             last_ = nullptr;
+            there_.store(false, std::memory_order_release);
         }
     }
     return response;
 }
 
 bool ResponseQueue::wait_for(std::chrono::nanoseconds time) noexcept {
+    thread_local AdaptiveSpin spin;
+    if (spin.until([this] { return there(); })) {
+        return true;
+    }
+    const auto start = AdaptiveSpin::Clock::now();
     std::unique_lock<std::mutex> lock(mutex_);
     ++sleepers_;
-    const bool there = arrived_.wait_for(lock, time, [this] { return first_ != nullptr; });
+    const bool arrived = arrived_.wait_for(lock, time, [this] { return first_ != nullptr; });
     --sleepers_;
-    return there;
+    spin.slept(AdaptiveSpin::Clock::now() - start);
+    return arrived;
 }
 
-bool ResponseQueue::watch(Ref<CompletionHub> hub, void* waiter) noexcept {
+bool ResponseQueue::watch(Ref<ResponseListener> listener, void* waiter) noexcept {
     const std::scoped_lock guard(mutex_);
     if (first_) {
         return false;
     }
-    hub_ = std::move(hub);
+    listener_ = std::move(listener);
     waiter_ = waiter;
     return true;
 }
@@ -73,9 +81,9 @@ void* ResponseQueue::waiter() const noexcept {
 }
 
 void ResponseQueue::unwatch() noexcept {
-    Ref<CompletionHub> hub;
+    Ref<ResponseListener> listener;
     const std::scoped_lock guard(mutex_);
-    hub = std::move(hub_);
+    listener = std::move(listener_);
     waiter_ = nullptr;
 }
 

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from ._native import ResponseWindow
+
 if TYPE_CHECKING:
-    from ._native import AsyncResponseIterator, InferenceResponse, ResponseIterator
+    import asyncio
+
+    from ._native import AsyncResponseIterator, InferenceResponse
     from .model import Model
 
 __all__ = ["async_infer_many", "check", "infer_many"]
 
 
-def check(max_in_flight: object) -> None:
-    """Raises TypeError or ValueError for what is no number of requests."""
+def check(max_in_flight: object, ordered: object) -> None:
+    """Raises TypeError or ValueError for what is no number of requests, or no bool."""
+    if not isinstance(ordered, bool):
+        raise TypeError(f"ordered must be a bool, not {type(ordered).__name__}")
     if not isinstance(max_in_flight, int) or isinstance(max_in_flight, bool):
         raise TypeError(f"max_in_flight must be an int, not {type(max_in_flight).__name__}")
     if max_in_flight < 1:
@@ -22,35 +28,95 @@ def check(max_in_flight: object) -> None:
 
 
 def infer_many(
-    model: Model, requests: Iterable[Any], max_in_flight: int, raise_on_error: bool, fields: dict[str, Any]
+    model: Model,
+    requests: Iterable[Any],
+    *,
+    max_in_flight: int,
+    ordered: bool,
+    raise_on_error: bool,
+    fields: dict[str, Any],
 ) -> Iterator[InferenceResponse]:
     """What Model.infer_many returns."""
     infer = model.infer
-    pending: deque[ResponseIterator] = deque()  # dropped with the generator, they are cancelled
+    window = ResponseWindow(ordered)  # dropped with the generator, its requests are cancelled
     for request in requests:
-        pending.append(infer(request, raise_on_error, **fields))
-        if len(pending) >= max_in_flight:
-            yield pending.popleft().result()
-    while pending:
-        yield pending.popleft().result()
+        window.add(infer(request, raise_on_error, **fields))
+        if len(window) >= max_in_flight:
+            yield window.take()
+            while (response := window.poll()) is not None:
+                yield response
+    while len(window):
+        yield window.take()
 
 
 async def async_infer_many(
     model: Model,
     requests: Iterable[Any] | AsyncIterable[Any],
+    *,
     max_in_flight: int,
+    ordered: bool,
     raise_on_error: bool,
     fields: dict[str, Any],
 ) -> AsyncIterator[InferenceResponse]:
     """What Model.async_infer_many returns."""
-    infer = model.async_infer
-    pending: deque[AsyncResponseIterator] = deque()
-    async for request in _as_async(requests):
-        pending.append(infer(request, raise_on_error, **fields))
-        if len(pending) >= max_in_flight:
-            yield await pending.popleft()
-    while pending:
-        yield await pending.popleft()
+    window = _InOrder() if ordered else _AsCompleted()
+    try:
+        async for request in _as_async(requests):
+            window.add(model.async_infer(request, raise_on_error, **fields))
+            if len(window) >= max_in_flight:
+                yield await window.take()
+        while len(window):
+            yield await window.take()
+    finally:
+        window.close()
+
+
+class _InOrder:
+    """Requests whose responses are taken in the order of the requests."""
+
+    def __init__(self) -> None:
+        self._pending: deque[AsyncResponseIterator] = deque()
+
+    def __len__(self) -> int:
+        return len(self._pending)
+
+    def add(self, iterator: AsyncResponseIterator) -> None:
+        self._pending.append(iterator)
+
+    def take(self) -> Awaitable[InferenceResponse]:
+        return self._pending.popleft()
+
+    def close(self) -> None:
+        self._pending.clear()  # dropped, they are cancelled
+
+
+class _AsCompleted:
+    """Requests whose responses are taken as they come."""
+
+    def __init__(self) -> None:
+        import asyncio
+
+        self._ensure_future = asyncio.ensure_future
+        self._pending: set[asyncio.Future[InferenceResponse]] = set()
+        self._done: asyncio.Queue[asyncio.Future[InferenceResponse]] = asyncio.Queue()
+
+    def __len__(self) -> int:
+        return len(self._pending)
+
+    def add(self, iterator: AsyncResponseIterator) -> None:
+        waiting = self._ensure_future(iterator)
+        waiting.add_done_callback(self._done.put_nowait)
+        self._pending.add(waiting)
+
+    async def take(self) -> InferenceResponse:
+        done = await self._done.get()
+        self._pending.discard(done)
+        return done.result()
+
+    def close(self) -> None:
+        for each in self._pending:
+            if not each.cancel() and not each.cancelled():
+                each.exception()  # which nobody wants to hear of after the first
 
 
 async def _as_async(requests: Iterable[Any] | AsyncIterable[Any]) -> AsyncIterator[Any]:

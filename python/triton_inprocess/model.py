@@ -119,9 +119,10 @@ class Model:
         requests: Iterable[InferenceRequest | Mapping[str, Any]],
         max_in_flight: int = 64,
         raise_on_error: bool = True,
+        ordered: bool = True,
         **fields: Any,
     ) -> Iterator[InferenceResponse]:
-        """Infer one after the other, with some of them in flight at once; the responses in the order of the requests.
+        """Infer one after the other, with some of them in flight at once.
 
         A request is taken from `requests` when there is room for it: they may be a generator without end. Leaving the
         iteration early cancels what is in flight, as the first error does that is raised.
@@ -129,24 +130,31 @@ class Model:
         Args:
             requests: The inputs of each request as a dict, or InferenceRequests.
             max_in_flight: How many requests may be on their way, or wait for their responses to be taken.
-            raise_on_error: As in `infer`.
+            raise_on_error: As in `infer`: the first error ends the iteration. False hands all of them out.
+            ordered: Whether the responses come in the order of the requests, or as they are completed (a `request_id`
+                tells then whose each is).
             fields: Fields of an InferenceRequest for each of them, beside the inputs.
 
         Raises what `infer` and its `result()` raise: it is for models that send one response.
         """
-        _infer_many.check(max_in_flight)
-        return _infer_many.infer_many(self, requests, max_in_flight, raise_on_error, fields)
+        _infer_many.check(max_in_flight, ordered)
+        return _infer_many.infer_many(
+            self, requests, max_in_flight=max_in_flight, ordered=ordered, raise_on_error=raise_on_error, fields=fields
+        )
 
     def async_infer_many(
         self,
         requests: Iterable[InferenceRequest | Mapping[str, Any]] | AsyncIterable[InferenceRequest | Mapping[str, Any]],
         max_in_flight: int = 64,
         raise_on_error: bool = True,
+        ordered: bool = True,
         **fields: Any,
     ) -> AsyncIterator[InferenceResponse]:
         """As `infer_many`, for `async for`; `requests` may be an asynchronous iterable, too."""
-        _infer_many.check(max_in_flight)
-        return _infer_many.async_infer_many(self, requests, max_in_flight, raise_on_error, fields)
+        _infer_many.check(max_in_flight, ordered)
+        return _infer_many.async_infer_many(
+            self, requests, max_in_flight=max_in_flight, ordered=ordered, raise_on_error=raise_on_error, fields=fields
+        )
 
     def sequence(self, correlation_id: int | str | None = None) -> Sequence:
         """A sequence of requests that belong together, for `with` and `async with`; see Sequence."""

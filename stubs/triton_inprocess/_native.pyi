@@ -1657,6 +1657,22 @@ class ResponseIterator:
     def __exit__(self, *exception: object) -> None:
         """Close it."""
 
+class ResponseWindow:
+    """Requests in flight at once, for models that send one response."""
+
+    def __init__(self, ordered: bool) -> None: ...
+
+    def add(self, iterator: ResponseIterator) -> None:
+        """Add a request."""
+
+    def __len__(self) -> int: ...
+
+    def poll(self) -> InferenceResponse | None:
+        """The next response if it has come."""
+
+    def take(self) -> InferenceResponse:
+        """Wait for it."""
+
 class AsyncResponseIterator:
     """
     The responses to one request, in their order, for `async for`; awaited, the response of a model that sends one.
