@@ -148,7 +148,7 @@ def test_unordered_the_fast_ones_do_not_wait_for_the_slow(server: ti.Server, inf
 
     spec = {"x": (np.float32, (3,))}
     model = server.add_model(answer, name="uneven", inputs=spec, outputs={"y": (np.float32, (3,))}, instances=2)
-    responses = infer(model, inputs(5), max_in_flight=5, ordered=False)
+    responses = infer(model, inputs(5), max_in_flight=2, ordered=False)
     values = [response.outputs["y"].tolist()[0] for response in responses]
     assert sorted(values) == [0, 1, 2, 3, 4]
     assert values[0] != 0
