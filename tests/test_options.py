@@ -786,6 +786,7 @@ WRONG_TYPES: dict[str, Any] = {
     "metrics_configuration": {1: {}},
     "log_to_logging": 1,
     "trace": 1,
+    "output_memory_allocator": "arena",
 }
 
 

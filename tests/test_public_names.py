@@ -106,6 +106,7 @@ OPTIONS: dict[str, Any] = {
     "metrics_configuration": {},
     "log_to_logging": False,
     "trace": None,
+    "output_memory_allocator": None,
 }
 
 NO_DEFAULT = inspect.Parameter.empty
@@ -186,6 +187,8 @@ REQUEST_FIELDS: dict[str, Any] = {
     "outputs": None,
     "deadline": None,
     "trace": None,
+    "output_memory_allocator": None,
+    "max_pending_responses": None,
 }
 
 

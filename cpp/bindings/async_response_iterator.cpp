@@ -50,6 +50,9 @@ void AsyncResponseIterator::require_no_wait() const {
 
 void AsyncResponseIterator::begin_wait(ResponseWait& wait) {
     require_no_wait();
+    if (queue()->bounded()) {
+        reader_task_.watch(queue());
+    }
     waiting_ = &wait;
 }
 
@@ -96,6 +99,8 @@ void AsyncResponseIterator::close() {
 void AsyncResponseIterator::forget() noexcept {
     if (one_) {
         request_.abandon();
+    } else {
+        request_.queue()->relax();
     }
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "bindings/pending_request.h"
+#include "bindings/reader_task.h"
 #include "core/one_response.h"
 
 namespace triton_inprocess {
@@ -58,6 +59,7 @@ class AsyncResponseIterator {
     PendingRequest request_;
     ResponseWait* waiting_ = nullptr;
     std::optional<OneResponse> one_;  ///< If the one response is waited for.
+    ReaderTask reader_task_;
     bool begun_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 namespace triton_inprocess {
@@ -20,6 +21,9 @@ class Deadline {
 
     bool exists() const noexcept { return seconds_ > 0; }
     bool passed() const noexcept { return exists() && Clock::now() >= end_; }
+
+    /// When it is, if it exists.
+    std::optional<Clock::time_point> end() const noexcept { return exists() ? std::make_optional(end_) : std::nullopt; }
 
     /// Until then; 0 when it has passed. Only if it exists.
     Clock::duration remaining() const noexcept;

@@ -2,6 +2,8 @@
 
 #include <nanobind/stl/pair.h>
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -41,6 +43,19 @@ nb::object inputs_of(const Call& call) {
     return nb::borrow(nb::handle(inputs));
 }
 
+/// The value of max_pending_responses; 0 for None.
+std::size_t pending_limit(nb::handle value) {
+    if (value.is_none()) {
+        return 0;
+    }
+    const std::uint64_t limit =
+        unsigned_argument("max_pending_responses", value, std::numeric_limits<std::uint32_t>::max());
+    if (limit == 0) {
+        throw nb::value_error("max_pending_responses must be at least 1, or None, not 0");
+    }
+    return limit;
+}
+
 /// Sends a request; with `second`, every response goes to that queue, too.
 PendingRequest submit(const Call& call, Ref<ResponseQueue> second = nullptr) {
     drop_deferred();
@@ -54,6 +69,8 @@ PendingRequest submit(const Call& call, Ref<ResponseQueue> second = nullptr) {
     Deadline deadline;
     nb::object outputs;
     nb::object output_place;
+    nb::object output_allocator;
+    std::size_t limit = 0;
     for (const auto [name, value] : call.fields) {
         const std::string field = text_argument("the name of a request field", name);
         if (field == "deadline") {
@@ -62,13 +79,19 @@ PendingRequest submit(const Call& call, Ref<ResponseQueue> second = nullptr) {
             outputs = nb::borrow(value);
         } else if (field == "output_memory_type") {
             output_place = nb::borrow(value);
+        } else if (field == "output_memory_allocator") {
+            output_allocator = nb::borrow(value);
+        } else if (field == "max_pending_responses") {
+            limit = pending_limit(value);
         } else if (field != inputs_field) {
             set_field(request, field, value);
         }
     }
-    Ref<ResponseQueue> queue = make_ref<ResponseQueue>(std::move(second));
-    Ref<RequestOutputs> placed = checked_outputs(outputs, output_place, handle);
+    Ref<ResponseQueue> queue = limit != 0 ? make_ref<ResponseQueue>(ResponseQueue::Bound{limit, deadline.end()})
+                                          : make_ref<ResponseQueue>(std::move(second));
+    Ref<RequestOutputs> placed = checked_outputs({outputs, output_place, output_allocator}, handle);
     PendingRequest pending(queue, request.block(), call.model, call.raise_on_error, deadline);
+    request.block()->read_labels(handle.labels());
     const ReleaseGil guard;
     request.submit(std::move(queue), std::move(placed), handle.name(), handle.version());
     return pending;

@@ -3,7 +3,6 @@
 
 #include <nanobind/nanobind.h>
 
-#include <array>
 #include <memory>
 
 #include "bindings/held_object.h"
@@ -16,7 +15,11 @@ struct BoundResponse {
     HeldObject model;
     HeldObject outputs;  ///< The dict, made when it is first asked for.
 
-    std::array<PyObject*, 2> held() const noexcept { return {model.ptr(), outputs.ptr()}; }
+    /// Whether outputs are in memory of a user's allocator and not yet in the dict.
+    bool holds_python_memory() const noexcept { return response->python_memory && !outputs.is_valid(); }
+
+    /// What an allocator of the user's has given goes back while he has all that he needs for it.
+    void give_memory_back() noexcept;
     void let_go() noexcept {
         model.reset();
         outputs.reset();

@@ -52,7 +52,10 @@ Ref<const ModelSignature> ModelHandle::read_signature() {
     const auto values = nb::borrow<nb::tuple>(signature_of_config.get()(config));
     Ref<const ModelSignature> result = make_ref<const ModelSignature>(name_, nb::cast<std::int64_t>(values[0]),
                                                                       entries_of(values[1]), entries_of(values[2]));
+    const bool labelled = nb::cast<bool>(values[3]);
     const std::scoped_lock guard(mutex_);
+    labels_ = labelled ? make_ref<ClassLabels>() : nullptr;
+    labelled_.store(labelled);
     signature_ = result;
     read_at_ = now;
     return result;

@@ -5,10 +5,12 @@
 #include <nanobind/intrusive/ref.h>
 #include <nanobind/nanobind.h>
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <string>
 
+#include "core/class_labels.h"
 #include "core/model_signature.h"
 #include "core/server.h"
 
@@ -30,12 +32,23 @@ class ModelHandle {
     /// The signature as the model is now: a network front end loads models, too.
     Ref<const ModelSignature> read_signature();
 
+    /// Where the labels of the model's classes are kept; null if it has none, as far as its signature says.
+    Ref<ClassLabels> labels() {
+        if (!labelled_.load(std::memory_order_relaxed)) {
+            return nullptr;
+        }
+        const std::scoped_lock guard(mutex_);
+        return labels_;
+    }
+
   private:
     const nanobind::ref<Server> server_;
     const std::string name_;
     const std::int64_t version_;
     std::mutex mutex_;
     Ref<const ModelSignature> signature_;
+    Ref<ClassLabels> labels_;
+    std::atomic<bool> labelled_{false};
     std::uint64_t read_at_ = 0;  ///< The server's count of changes then.
 };
 

@@ -2,6 +2,7 @@
 #include <nanobind/intrusive/counter.h>
 #include <nanobind/nanobind.h>
 
+#include "bindings/allocated_tensor.h"
 #include "bindings/async_response_iterator.h"
 #include "bindings/capi/buffer_attributes.h"
 #include "bindings/capi/functions.h"
@@ -26,6 +27,7 @@
 #include "bindings/infer.h"
 #include "bindings/inference_response.h"
 #include "bindings/log_pipe.h"
+#include "bindings/memory_allocator.h"
 #include "bindings/memory_buffer.h"
 #include "bindings/model_handle.h"
 #include "bindings/python_function.h"
@@ -69,7 +71,9 @@ NB_MODULE(_native_once, module) {
     ti::register_shutdown(module);
     ti::register_log_pipe(module);
     ti::register_memory_buffer(module);
+    ti::register_memory_allocator(module);
     ti::register_tensor(module);
+    ti::register_allocated_tensor(module);
     ti::register_device(module);
     ti::register_cuda_array_interface(module);
     ti::register_shared_memory_pool(module);

@@ -33,6 +33,9 @@ void PendingRequest::abandon() noexcept {
     if (let_go()) {
         block->cancel_unwanted();
     }
+    if (block) {
+        queue_->close();  // afterwards: who waits for room there is cancelled by then
+    }
 }
 
 nanobind::object PendingRequest::deliver(std::unique_ptr<InferenceResponse> response) {
@@ -53,6 +56,7 @@ void PendingRequest::cancel() {
     if (present) {
         const ReleaseGil guard;
         present->cancel();
+        queue_->open();  // the model is to hear of it
     } else {
         RequestBlock::require_cancel();
     }

@@ -102,8 +102,8 @@ void set_field(InferenceRequest& request, const std::string& field, nb::handle v
         throw nb::type_error(
             ("'" + field +
              "' is not a field of a request; the fields are request_id, flags, correlation_id, priority, "
-             "timeout, deadline, inputs, outputs, parameters, output_memory_type, response_queue, requested_outputs "
-             "and trace")
+             "timeout, deadline, inputs, outputs, parameters, output_memory_type, output_memory_allocator, "
+             "max_pending_responses, response_queue, requested_outputs and trace")
                 .c_str());
     }
 }

@@ -1,6 +1,7 @@
 #include "bindings/request_outputs.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "bindings/conversion.h"
 #include "bindings/device.h"
 #include "bindings/gil.h"
+#include "bindings/memory_allocator.h"
 #include "bindings/numpy_abi.h"
 #include "bindings/retold.h"
 #include "runtime/error.h"
@@ -69,24 +71,31 @@ MemoryPlace checked_place(nb::handle value) {
                   });
 }
 
+bool is_given(nb::handle value) {
+    return value.is_valid() && !value.is_none();
+}
+
 }  // namespace
 
-Ref<RequestOutputs> checked_outputs(nb::handle outputs, nb::handle place, ModelHandle& model) {
-    const bool targets_given = outputs.is_valid() && !outputs.is_none();
-    const MemoryPlace others = place.is_valid() && !place.is_none() ? checked_place(place) : MemoryPlace{};
-    if (!targets_given && others.memory_type == TRITONSERVER_MEMORY_CPU) {
+Ref<RequestOutputs> checked_outputs(const OutputFields& fields, ModelHandle& model) {
+    const bool targets_given = is_given(fields.outputs);
+    const std::optional<MemoryPlace> others =
+        is_given(fields.place) ? std::make_optional(checked_place(fields.place)) : std::nullopt;
+    Ref<MemoryAllocator> allocator = is_given(fields.allocator) ? memory_allocator(fields.allocator) : nullptr;
+    if (!targets_given && !allocator && others.value_or(MemoryPlace{}).memory_type == TRITONSERVER_MEMORY_CPU) {
         return nullptr;
     }
     ModelSignature::Tensors targets;
     if (targets_given) {
-        targets = targets_of(outputs);
+        targets = targets_of(fields.outputs);
         try {
             model.signature()->check_targets(targets);
         } catch (const Error&) {
             model.read_signature()->check_targets(targets);  // as in checked_inputs
         }
     }
-    return make_ref<RequestOutputs>(std::map<std::string, Tensor>(targets.begin(), targets.end()), others);
+    return make_ref<RequestOutputs>(std::map<std::string, Tensor>(targets.begin(), targets.end()), others,
+                                    std::move(allocator));
 }
 
 }  // namespace triton_inprocess

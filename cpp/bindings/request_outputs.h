@@ -8,9 +8,15 @@
 
 namespace triton_inprocess {
 
-/// `outputs`: a dict of output name to writable memory, or None; `place`: where the others go, or None. Null when both
-/// leave things as they are. Throws TypeError and ValueError for what is no memory to write to, INVALID_ARG and
-/// UNSUPPORTED for what the model does not give or no machine has.
-Ref<RequestOutputs> checked_outputs(nanobind::handle outputs, nanobind::handle place, ModelHandle& model);
+/// What the fields of a request say of its outputs; each may be None or not valid.
+struct OutputFields {
+    nanobind::handle outputs;    ///< A dict of output name to writable memory.
+    nanobind::handle place;      ///< Where the others go.
+    nanobind::handle allocator;  ///< What gives their memory: a MemoryAllocator or a NativeMemoryAllocator.
+};
+
+/// Null when the fields leave things as they are. Throws TypeError and ValueError for what is no memory to write to and
+/// no allocator, INVALID_ARG and UNSUPPORTED for what the model does not give or no machine has.
+Ref<RequestOutputs> checked_outputs(const OutputFields& fields, ModelHandle& model);
 
 }  // namespace triton_inprocess

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "bindings/allocated_buffer.h"
 #include "bindings/cached_attribute.h"
 #include "bindings/callback_scope.h"
 #include "bindings/deferred_signals.h"
@@ -24,8 +25,8 @@ pid_t imported_in = 0;
 // Every server has been stopped.
 void shut_down(bool others_remain) {
     ServerRegistry& servers = ServerRegistry::instance();
-    if (servers.delete_stopped() != 0 || others_remain) {
-        // Threads that go on keep what they use until the process ends: that is no leak to warn of.
+    if (servers.delete_stopped() != 0 || others_remain || AllocatedBuffer::any()) {
+        // Threads that go on, and arrays, keep what they use until the process ends: that is no leak to warn of.
         nb::set_leak_warnings(false);
     }
     drop_deferred();

@@ -41,32 +41,8 @@ InferenceResponse::Parameter read_parameter(TRITONSERVER_InferenceResponse* resp
                                                     ", which cannot be read from a response");
 }
 
-std::string read_label(TRITONSERVER_InferenceResponse* response, std::uint32_t output, std::size_t index) {
-    const char* label = nullptr;
-    check(api().TRITONSERVER_InferenceResponseOutputClassificationLabel(response, output, index, &label));
-    return label != nullptr ? label : "";
-}
-
-// The C response will be gone when somebody asks for a label, and does not say how many there are: there can be one for
-// each element. An output without labels, which is the rule, is told by its first classes.
-std::vector<std::string> read_labels(TRITONSERVER_InferenceResponse* response, std::uint32_t output,
-                                     const Tensor& tensor) {
-    constexpr std::size_t enough_to_tell = 16;
-    std::vector<std::string> labels;
-    std::size_t last = 0;
-    const std::size_t count = tensor.element_count();
-    for (std::size_t i = 0; i < count && (i < enough_to_tell || last != 0); ++i) {
-        labels.push_back(read_label(response, output, i));
-        if (!labels.back().empty()) {
-            last = i + 1;
-        }
-    }
-    labels.resize(last);
-    return labels;
-}
-
 InferenceResponse::Output read_output(TRITONSERVER_InferenceResponse* response, std::uint32_t index,
-                                      InferenceResponse::Labels labels) {
+                                      std::int64_t model_version, ClassLabels* labels) {
     const char* name = nullptr;
     DataType data_type = TRITONSERVER_TYPE_INVALID;
     const std::int64_t* shape = nullptr;
@@ -81,14 +57,14 @@ InferenceResponse::Output read_output(TRITONSERVER_InferenceResponse* response, 
     // A backend may describe an output and never ask for its memory.
     Ref<Buffer> buffer = user != nullptr ? ResponseAllocator::buffer(user) : HostBufferPool::instance().allocate(0);
     Tensor tensor(data_type, std::vector<std::int64_t>(shape, shape + rank), std::move(buffer));
-    std::vector<std::string> read;
-    if (labels == InferenceResponse::Labels::read) {
-        read = read_labels(response, index, tensor);
+    ClassLabels::Labels read;
+    if (labels != nullptr) {
+        read = labels->of_output(response, index, name, model_version, tensor.element_count());
     }
     return {name, std::move(tensor), std::move(read)};
 }
 
-void read(TRITONSERVER_InferenceResponse* response, InferenceResponse& target, InferenceResponse::Labels labels) {
+void read(TRITONSERVER_InferenceResponse* response, InferenceResponse& target, ClassLabels* labels) {
     const char* text = nullptr;
     check(api().TRITONSERVER_InferenceResponseModel(response, &text, &target.model_version));
     target.model_name = text;
@@ -109,14 +85,14 @@ void read(TRITONSERVER_InferenceResponse* response, InferenceResponse& target, I
     check(api().TRITONSERVER_InferenceResponseOutputCount(response, &count));
     target.outputs.reserve(count);
     for (std::uint32_t i = 0; i < count; ++i) {
-        target.outputs.push_back(read_output(response, i, labels));
+        target.outputs.push_back(read_output(response, i, target.model_version, labels));
     }
 }
 
 }  // namespace
 
 std::unique_ptr<InferenceResponse> InferenceResponse::take(TRITONSERVER_InferenceResponse* response,
-                                                           std::uint32_t flags, Labels labels) noexcept {
+                                                           std::uint32_t flags, ClassLabels* labels) noexcept {
     auto result = std::make_unique<InferenceResponse>();
     result->final = (flags & TRITONSERVER_RESPONSE_COMPLETE_FINAL) != 0;
     if (response == nullptr) {
@@ -144,6 +120,7 @@ std::unique_ptr<InferenceResponse> InferenceResponse::copy() const {
     result->error = error;
     result->final = final;
     result->empty = empty;
+    result->python_memory = python_memory;
     return result;
 }
 

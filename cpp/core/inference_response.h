@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/class_labels.h"
 #include "runtime/error.h"
 #include "tensor/tensor.h"
 
@@ -17,19 +18,18 @@ struct InferenceResponse {
     struct Output {
         std::string name;
         Tensor tensor;
-        std::vector<std::string> labels;  ///< By class; only if they were asked for.
+        ClassLabels::Labels labels;  ///< Only if they were asked for; null if there are none.
     };
     struct Parameter {
         std::string name;
         std::variant<std::string, std::int64_t, bool, double> value;
     };
 
-    enum class Labels { skip, read };
-
     /// Reads the C response (null: an empty response that only carries flags) and deletes it. A response that cannot
-    /// be read becomes one with that error: whoever waits for it must hear of it.
+    /// be read becomes one with that error: whoever waits for it must hear of it. With `labels`, which may be null,
+    /// those of the outputs, too.
     static std::unique_ptr<InferenceResponse> take(TRITONSERVER_InferenceResponse* response, std::uint32_t flags,
-                                                   Labels labels = Labels::skip) noexcept;
+                                                   ClassLabels* labels = nullptr) noexcept;
 
     /// The same response again; its tensors share their memory with this one's.
     std::unique_ptr<InferenceResponse> copy() const;
@@ -41,7 +41,8 @@ struct InferenceResponse {
     std::vector<Output> outputs;
     std::optional<Error> error;
     bool final = false;
-    bool empty = true;  ///< No C response came: there are only flags.
+    bool empty = true;           ///< No C response came: there are only flags.
+    bool python_memory = false;  ///< A user's allocator in Python gave the memory of outputs.
 
     /// The response that arrived after this one; used by ResponseQueue alone.
     std::unique_ptr<InferenceResponse> next;

@@ -121,6 +121,7 @@ void RequestBlock::submit(Ref<ResponseQueue> queue, Ref<RequestOutputs> outputs,
             request, outputs ? RequestOutputs::allocator() : ResponseAllocator::get(), placement, on_response, this));
         c_trace = trace ? trace->hand_over() : nullptr;
         RequestTable::instance().insert(request, this);
+        watch_bound(queue);
         queue_ = std::move(queue);
         outputs_ = std::move(outputs);
         observer_ = nullptr;
@@ -158,6 +159,18 @@ void RequestBlock::prepare_for_flight() noexcept {
     outstanding_.store(2);
 }
 
+void RequestBlock::watch_bound(const Ref<ResponseQueue>& queue) {
+    if (queue->bounded()) {
+        server_->add_bounded(queue);
+    }
+}
+
+void RequestBlock::forget_bound(const Ref<ResponseQueue>& queue) noexcept {
+    if (queue && queue->bounded()) {
+        server_->remove_bounded(queue);
+    }
+}
+
 void RequestBlock::send(TRITONSERVER_InferenceRequest* request, const Ref<InferenceTrace>& trace,
                         TRITONSERVER_InferenceTrace* c_trace) {
     retain();
@@ -171,6 +184,7 @@ void RequestBlock::send(TRITONSERVER_InferenceRequest* request, const Ref<Infere
     }
     // Neither callback will come.
     RequestTable::instance().erase(request);
+    forget_bound(queue_);
     queue_ = nullptr;
     outputs_ = nullptr;
     const Ref<RequestObserver> observer = std::move(observer_);
@@ -251,8 +265,9 @@ void RequestBlock::on_response(TRITONSERVER_InferenceResponse* response, std::ui
     auto* const block = static_cast<RequestBlock*>(user);
     const Ref<RequestObserver> observer = block->observer_;
     const DeferredRelease::ConsumerComes scope(!observer);
-    std::unique_ptr<InferenceResponse> taken = InferenceResponse::take(
-        response, flags, observer ? InferenceResponse::Labels::read : InferenceResponse::Labels::skip);
+    // Whoever wants to be told of everything may ask for the label of any model.
+    const Ref<ClassLabels> labels = observer ? make_ref<ClassLabels>() : block->labels_;
+    std::unique_ptr<InferenceResponse> taken = InferenceResponse::take(response, flags, labels.get());
     if (block->outputs_) {
         block->outputs_->check(*taken);
     }
@@ -261,6 +276,7 @@ void RequestBlock::on_response(TRITONSERVER_InferenceResponse* response, std::ui
     }
     const Ref<ResponseQueue> queue = taken->final ? std::move(block->queue_) : block->queue_;
     if (taken->final) {
+        block->forget_bound(queue);
         // The block first: who receives the final response may send the request again.
         block->answered_.store(true);
         block->finish_one();
@@ -268,8 +284,11 @@ void RequestBlock::on_response(TRITONSERVER_InferenceResponse* response, std::ui
     if (observer) {
         const Delivering guard(block);
         observer->on_response(std::move(taken), flags);
-    } else {
-        queue->push(std::move(taken));
+        return;
+    }
+    const bool final = taken->final;  // then the block may be gone
+    if (!queue->push(std::move(taken)) && !final) {
+        block->cancel_unwanted();
     }
 }
 

@@ -59,6 +59,9 @@ class RequestBlock final : public RefCounted {
     /// True if nobody claims it any more.
     bool unclaim() noexcept { return claims_.fetch_sub(1) == 1; }
 
+    /// Has the labels of outputs read from the responses. Not while the request is in flight.
+    void read_labels(Ref<ClassLabels> labels) noexcept { labels_ = std::move(labels); }
+
     /// The input buffer that holds `address`, or null. Only while the request is in flight.
     Ref<Buffer> owner_of(const void* address) const noexcept;
 
@@ -108,6 +111,8 @@ class RequestBlock final : public RefCounted {
     void send(TRITONSERVER_InferenceRequest* request, const Ref<InferenceTrace>& trace,
               TRITONSERVER_InferenceTrace* c_trace);
     void prepare_for_flight() noexcept;
+    void watch_bound(const Ref<ResponseQueue>& queue);
+    void forget_bound(const Ref<ResponseQueue>& queue) noexcept;
     TRITONSERVER_Error* cancel_if_asked();
     void finish_one() noexcept;
 
@@ -121,6 +126,7 @@ class RequestBlock final : public RefCounted {
     Ref<ResponseQueue> queue_;       ///< Either this …
     Ref<RequestOutputs> outputs_;    ///< … with this or null …
     Ref<RequestObserver> observer_;  ///< … or this.
+    Ref<ClassLabels> labels_;        ///< Null: they are not read.
     std::atomic<int> outstanding_{0};
     std::atomic<bool> answered_{false};
     std::atomic<int> claims_{0};

@@ -1,6 +1,7 @@
 #include "core/server_state.h"
 
 #include "core/request_block.h"
+#include "core/response_queue.h"
 #include "runtime/error.h"
 #include "runtime/function_table.h"
 
@@ -10,6 +11,8 @@ ServerState::ServerState(const ServerOptions& options) {
     const auto unchanged = options.lock();
     check(api().TRITONSERVER_ServerNew(&server_, options.get()));
 }
+
+ServerState::~ServerState() = default;
 
 void ServerState::require_running() const {
     if (!running()) {
@@ -57,6 +60,29 @@ void ServerState::remove_reusable(RequestBlock* request) noexcept {
     reusable_.erase(request);
 }
 
+void ServerState::add_bounded(const Ref<ResponseQueue>& queue) {
+    {
+        const std::scoped_lock guard(bounded_mutex_);
+        bounded_.emplace(queue.get(), queue);
+    }
+    // The stop sees the queue or this sees the stop.
+    if (!accepting()) {
+        queue->open();
+    }
+}
+
+void ServerState::remove_bounded(const Ref<ResponseQueue>& queue) noexcept {
+    const std::scoped_lock guard(bounded_mutex_);
+    bounded_.erase(queue.get());
+}
+
+void ServerState::open_bounded() noexcept {
+    const std::scoped_lock guard(bounded_mutex_);
+    for (const auto& [address, queue] : bounded_) {
+        queue->open();
+    }
+}
+
 void ServerState::require_accepting() const {
     require_running();
     if (!accepting()) {
@@ -67,6 +93,7 @@ void ServerState::require_accepting() const {
 bool ServerState::stop_accepting(LoadGate::Deadline deadline) noexcept {
     const bool loaded = loading_.close(deadline);
     accepting_.store(false);
+    open_bounded();
     const std::scoped_lock guard(reusable_mutex_);
     for (RequestBlock* const request : reusable_) {
         request->close();
@@ -77,6 +104,7 @@ bool ServerState::stop_accepting(LoadGate::Deadline deadline) noexcept {
 void ServerState::give_up() noexcept {
     Phase expected = Phase::running;
     phase_.compare_exchange_strong(expected, Phase::stuck);
+    open_bounded();  // nobody would do it later
 }
 
 void ServerState::delete_server() noexcept {

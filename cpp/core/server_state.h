@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -16,11 +17,13 @@
 namespace triton_inprocess {
 
 class RequestBlock;
+class ResponseQueue;
 
 class ServerState final : public RefCounted {
   public:
     /// Creates and starts the C server; blocks while models load.
     explicit ServerState(const ServerOptions& options);
+    ~ServerState() override;
 
     TRITONSERVER_Server* get() const noexcept { return server_; }
 
@@ -54,6 +57,11 @@ class ServerState final : public RefCounted {
     void add_reusable(RequestBlock* request);
     void remove_reusable(RequestBlock* request) noexcept;
 
+    /// Queues that Triton's threads may wait at: a stop opens them, for it waits for those threads. One that is added
+    /// after the stop has begun is opened at once.
+    void add_bounded(const Ref<ResponseQueue>& queue);
+    void remove_bounded(const Ref<ResponseQueue>& queue) noexcept;
+
     /// How often models may have come, gone or changed.
     std::uint64_t model_changes() const noexcept { return model_changes_.load(); }
     void count_model_change() noexcept { model_changes_.fetch_add(1); }
@@ -78,6 +86,7 @@ class ServerState final : public RefCounted {
     void mark_forked() noexcept { phase_.store(Phase::forked); }
     bool deletable() const noexcept { return phase_.load() == Phase::stopped && uses_.load() == 0; }
     void delete_server() noexcept;
+    void open_bounded() noexcept;
 
     TRITONSERVER_Server* server_ = nullptr;
     std::atomic<Phase> phase_{Phase::running};
@@ -87,6 +96,8 @@ class ServerState final : public RefCounted {
     mutable LoadGate loading_;
     std::mutex reusable_mutex_;
     std::unordered_set<RequestBlock*> reusable_;
+    std::mutex bounded_mutex_;
+    std::unordered_map<ResponseQueue*, Ref<ResponseQueue>> bounded_;
     Ref<Tracer> tracer_;
 };
 

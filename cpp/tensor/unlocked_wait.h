@@ -1,5 +1,6 @@
 // Letting go of a GPU's memory waits for the GPU, in a destructor, which may be called with a lock that the GPU's work
-// needs to go on: Python's, for a function that a stream calls. It is given up meanwhile.
+// needs to go on: Python's, for a function that a stream calls. It is given up meanwhile. So it is by who waits for a
+// response's reader, which needs it, too.
 #pragma once
 
 namespace triton_inprocess {

@@ -19,6 +19,7 @@ from ._native import (
     MetricFormat,
     MetricKind,
     ModelControlMode,
+    NativeMemoryAllocator,
     RateLimitMode,
     ResponseIterator,
     SharedMemoryPool,
@@ -45,6 +46,7 @@ from .server import Server
 
 if TYPE_CHECKING:
     from .log_message import LogMessage
+    from .memory_allocator import MemoryAllocator
     from .metric import Metric
     from .metric_family import MetricFamily
     from .metrics_report import MetricFamilyReport, MetricHistogram, MetricSample, MetricsReport, MetricSummary
@@ -70,6 +72,7 @@ __all__ = [
     "LogFormat",
     "LogLevel",
     "LogMessage",
+    "MemoryAllocator",
     "MemoryBuffer",
     "MemoryType",
     "Metric",
@@ -86,6 +89,7 @@ __all__ = [
     "ModelControlMode",
     "ModelLoadDeviceLimit",
     "ModelTxnPropertyFlag",
+    "NativeMemoryAllocator",
     "NotFoundError",
     "Options",
     "RateLimitMode",
@@ -114,6 +118,7 @@ __all__ = [
 # Imported when they are first used: most programs never do.
 _LATER = {
     "LogMessage": "log_message",
+    "MemoryAllocator": "memory_allocator",
     "Metric": "metric",
     "MetricFamily": "metric_family",
     "MetricFamilyReport": "metrics_report",

@@ -24,8 +24,7 @@ def infer(
     """As Model.infer, with a `response_queue` in `fields`: a thread puts every response there, too."""
     import inspect
 
-    fields = dict(fields)
-    target = _checked(fields.pop("response_queue"))
+    fields, target = _fields_and_queue(fields)
     if inspect.iscoroutinefunction(target.put):
         raise TypeError("response_queue must be a queue.SimpleQueue here; one of asyncio is for async_infer")
     first, second = _native.infer_twice(model._handle, model, raise_on_error, inputs, fields)
@@ -44,8 +43,7 @@ def async_infer(
     """As Model.async_infer, with a `response_queue` in `fields`: a task puts every response there, too."""
     import asyncio
 
-    fields = dict(fields)
-    target = _checked(fields.pop("response_queue"))
+    fields, target = _fields_and_queue(fields)
     loop = asyncio.get_running_loop()
     first, second = _native.async_infer_twice(model._handle, model, raise_on_error, inputs, fields)
 
@@ -62,7 +60,13 @@ def async_infer(
     return first
 
 
-def _checked(target: Any) -> Any:
+def _fields_and_queue(fields: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    fields = dict(fields)
+    target = fields.pop("response_queue")
+    if fields.get("max_pending_responses") is not None:
+        raise ValueError(
+            "max_pending_responses goes with no response_queue: whoever reads the queue need not read the iterator"
+        )
     if not callable(getattr(target, "put", None)):
         raise TypeError(f"response_queue must be a queue with a put method, not {type(target).__name__}")
-    return target
+    return fields, target

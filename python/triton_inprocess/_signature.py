@@ -12,8 +12,8 @@ __all__ = ["of_config"]
 Entry = tuple[str, DataType, list[int], bool, bool]
 
 
-def of_config(config: str) -> tuple[int, tuple[Entry, ...], tuple[Entry, ...]]:
-    """The largest batch (0: the model does not batch), the inputs and the outputs, of a configuration as JSON.
+def of_config(config: str) -> tuple[int, tuple[Entry, ...], tuple[Entry, ...], bool]:
+    """The largest batch (0: none), the inputs, the outputs and whether there may be labels, of a configuration as JSON.
 
     An entry is (name, data type, shape, whether it is optional, whether its shape is not for us to check).
     """
@@ -22,7 +22,9 @@ def of_config(config: str) -> tuple[int, tuple[Entry, ...], tuple[Entry, ...]]:
     inputs, outputs = (
         tuple(_entry(each, largest_batch > 0) for each in values.get(kind, ())) for kind in ("input", "output")
     )
-    return largest_batch, inputs, outputs
+    # An ensemble has the labels of its steps.
+    labelled = "ensemble_scheduling" in values or any(each.get("label_filename") for each in values.get("output", ()))
+    return largest_batch, inputs, outputs, labelled
 
 
 def _entry(values: dict[str, Any], batched: bool) -> Entry:

@@ -38,6 +38,7 @@ def check(options: Options) -> None:
         _check_settings(name, getattr(options, name), value_kinds)
     _check_log(options)
     _check_trace(options.trace)
+    _check_allocator(options.output_memory_allocator)
 
 
 def check_folder(name: str, path: PathLike | None) -> None:
@@ -72,6 +73,19 @@ def _check_settings(name: str, value: object, value_kinds: tuple[type, ...]) -> 
         for setting, each in settings.items():
             _require(f"each key of {name}[{key!r}]", setting, str)
             _require(f"{name}[{key!r}][{setting!r}]", each, value_kinds)
+
+
+def _check_allocator(value: object) -> None:
+    if value is None:
+        return
+    from ._native import NativeMemoryAllocator
+    from .memory_allocator import MemoryAllocator
+
+    if not isinstance(value, (MemoryAllocator, NativeMemoryAllocator)):
+        raise TypeError(
+            "output_memory_allocator must be a MemoryAllocator, a NativeMemoryAllocator or None, not "
+            f"{type(value).__name__}"
+        )
 
 
 def _check_log(options: Options) -> None:

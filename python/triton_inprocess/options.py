@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from ._native import InstanceGroupKind, LogFormat, LogLevel, ModelControlMode, RateLimitMode
 
 if TYPE_CHECKING:
+    from ._native import NativeMemoryAllocator
+    from .memory_allocator import MemoryAllocator
     from .trace import Trace
     from .tracing import Tracing
 
@@ -90,6 +92,8 @@ class Options:
             WARN.
         trace: Called with the Trace of each request of `Model.infer` and `async_infer` that has no `trace` of its own,
             when it is complete, in a thread of its own; or a Tracing, which says more.
+        output_memory_allocator: What gives the memory for the outputs of the server's requests of `Model.infer` and
+            `async_infer` that have none of their own: a MemoryAllocator or a NativeMemoryAllocator.
         metrics, gpu_metrics, cpu_metrics: Which metrics are gathered.
         metrics_interval: Milliseconds between two looks at the hardware.
         backend_directory: Folder with backends; they go before the runtime's.
@@ -139,3 +143,4 @@ class Options:
     metrics_configuration: dict[str, dict[str, str]] = field(default_factory=dict)
     log_to_logging: bool = False
     trace: Callable[[Trace], object] | Tracing | None = None
+    output_memory_allocator: MemoryAllocator | NativeMemoryAllocator | None = None

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     import asyncio
     import queue
 
-    from ._native import InferenceResponse
+    from ._native import InferenceResponse, NativeMemoryAllocator
+    from .memory_allocator import MemoryAllocator
     from .model import Model
     from .trace import Trace
 
@@ -40,6 +41,14 @@ class InferenceRequest:
         deadline: Seconds that the caller waits, from sending the request on: then it is cancelled, and TimeoutError is
             raised. None: for ever.
         trace: A Trace, which tells what happens to the request; it is for sending once.
+        output_memory_allocator: What gives the memory for the outputs that are not in `outputs`: a MemoryAllocator or a
+            NativeMemoryAllocator. None: the server's (`Options`), or else this package's.
+        max_pending_responses: How many responses may wait for the iterator's reader; for models that send several. When
+            they are there, the next one waits in Triton's thread: the model's instance, and with it its other requests
+            and its unloading, until one is taken, or the request is cancelled, closed, dropped or over its `deadline`,
+            or the server stops. Nothing waits for a task that was cancelled, and the last response never does. None:
+            any number may wait. It goes with no `response_queue`. A response that comes on the reader's own thread when
+            all room is taken is an UnsupportedError in its stead.
     """
 
     model: Model
@@ -56,6 +65,8 @@ class InferenceRequest:
     outputs: Mapping[str, Any] | None = None
     deadline: float | None = None
     trace: Trace | None = None
+    output_memory_allocator: MemoryAllocator | NativeMemoryAllocator | None = None
+    max_pending_responses: int | None = None
 
     def fields(self) -> dict[str, Any]:
         """What differs from the defaults, as keywords of `Model.infer`."""
@@ -81,4 +92,6 @@ _DEFAULTS: dict[str, Any] = {
     "outputs": None,
     "deadline": None,
     "trace": None,
+    "output_memory_allocator": None,
+    "max_pending_responses": None,
 }

@@ -553,16 +553,24 @@ class Server:
 
     def model(self, name: str, version: int = -1) -> Model:
         """The model of that name; `version` -1 is the latest that is served. It need not be loaded yet."""
-        return Model(self, name, version)
+        return self._model_class()(self, name, version)
+
+    def _model_class(self) -> type[Model]:
+        if self.options.output_memory_allocator is None:
+            return Model
+        from ._allocating_model import AllocatingModel
+
+        return AllocatingModel
 
     def models(self, exclude_not_ready: bool = False) -> dict[str | tuple[str, int], Model]:
         """Every model of the repositories, by name and by (name, version) (TRITONSERVER_ServerModelIndex)."""
         result: dict[str | tuple[str, int], Model] = {}
+        make = self._model_class()
         for entry in model_index(self._running(), ModelIndexFlag.READY if exclude_not_ready else 0):
             name, state, reason = entry["name"], entry.get("state"), entry.get("reason")
             version = int(entry.get("version", -1))
-            result[name, version] = Model(self, name, version, state, reason)
-            result.setdefault(name, Model(self, name, -1, state, reason))
+            result[name, version] = make(self, name, version, state, reason)
+            result.setdefault(name, make(self, name, -1, state, reason))
         return result
 
     def load(

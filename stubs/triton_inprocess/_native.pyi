@@ -346,6 +346,10 @@ class MemoryBuffer:
         """
 
     @property
+    def owner(self) -> Any:
+        """The object that was given as owner of the memory, or None."""
+
+    @property
     def data_ptr(self) -> int: ...
 
     @property
@@ -356,6 +360,24 @@ class MemoryBuffer:
 
     @property
     def size(self) -> int: ...
+
+class NativeMemoryAllocator:
+    """
+    Gives the memory for outputs by two C functions, which are called on Triton's threads, several at once, without Python's lock.
+    """
+
+    def __init__(self, allocate_function: int, free_function: int, user_data: int = 0, owner: Any = None) -> None:
+        """
+        An allocator of the functions at two addresses.
+
+        Args:
+            allocate_function: Address of `void* allocate(void* user_data, const char* output_name, uint64_t byte_size, int32_t* memory_type, int64_t* memory_type_id)`. The last two are where the memory is wanted (a MemoryType and the number of a device), and where it is when the function returns. Null: there is none, and the request fails with UnavailableError. It is not called for 0 bytes.
+            free_function: Address of `void free(void* user_data, void* data, uint64_t byte_size, int32_t memory_type, int64_t memory_type_id)`, called once for all that the other one returned, on any thread, when neither Triton nor a tensor uses it any more.
+            user_data: An address that the functions are called with.
+            owner: An object that is kept for as long as one of the functions may be called, such as their library.
+
+        Raises TypeError and ValueError for what is no address of a function.
+        """
 
 class Tensor:
     """
@@ -509,6 +531,9 @@ def round_to_bfloat16(array: triton_inprocess._types.Array) -> Tensor:
     """
     A BF16 tensor of a C-contiguous array of float32, float64, int64 or uint64.
     """
+
+class AllocatedTensor(Tensor):
+    """A Tensor in memory that a MemoryAllocator gave."""
 
 class DLDeviceType(enum.IntEnum):
     """DLPack's kinds of devices (DLDeviceType), by their numbers there."""
@@ -1594,6 +1619,20 @@ class InferenceResponse:
     def outputs(self) -> dict[str, Tensor]:
         """
         The output tensors by name; none in an error and in the empty final response of a decoupled model.
+        """
+
+    @property
+    def labels(self) -> dict[str, tuple[str, ...]]:
+        """
+        By output, the labels of its classes in their order: those of the model's `label_filename` (TRITONSERVER_InferenceResponseOutputClassificationLabel). Outputs without labels are left out; a class without one has the empty string.
+        """
+
+    @property
+    def classification_label(self) -> str | None:
+        """
+        The label of the class with the highest value, of the first output that has labels; None if none has.
+
+        Raises UnsupportedError when that output is not one row of numbers: `labels` has the labels then.
         """
 
     @property

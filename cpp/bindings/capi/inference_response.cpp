@@ -61,8 +61,8 @@ nb::tuple output(const CapiResponse& self, std::size_t index) {
 }
 
 std::string label(const CapiResponse& self, std::size_t index, std::size_t class_index) {
-    const std::vector<std::string>& labels = element(self.get().outputs, index, "output").labels;
-    return class_index < labels.size() ? labels[class_index] : "";
+    const ClassLabels::Labels& labels = element(self.get().outputs, index, "output").labels;
+    return labels && class_index < labels->size() ? (*labels)[class_index] : "";
 }
 
 void throw_if_error(const CapiResponse& self) {
