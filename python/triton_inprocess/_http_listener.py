@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 
 from ._guarded_protocol import guarded_protocol
+from .asgi._errors import error_body
+from .asgi._exchange import SCOPE_KEY, Exchange
 from .errors import UnavailableError
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from .asgi.limits import Limits
 
@@ -42,7 +44,7 @@ class HttpListener:
         self.scheme = "http" if certificate is None else "https"
         self._process = os.getpid()
         config = uvicorn.Config(
-            app,
+            _Ending(app),
             http=guarded_protocol(limits),
             ws="none",
             lifespan="off",
@@ -97,6 +99,23 @@ class HttpListener:
         finally:
             bound.close()
             self._server.listening.set()
+
+
+class _Ending:
+    """The application, whose requests may be cut short: uvicorn would log a traceback for each of them."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._app(scope, receive, send)
+        except ConnectionAbortedError:  # uvicorn closes the connection of an answer that is not complete
+            pass
+        except asyncio.CancelledError:  # the listener is being closed
+            exchange: Exchange = scope[SCOPE_KEY]
+            if not exchange.started:
+                await exchange.answer(503, "application/json", [error_body("the endpoint is being closed")])
 
 
 class _Uvicorn(uvicorn.Server):

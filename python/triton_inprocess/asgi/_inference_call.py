@@ -289,8 +289,20 @@ def _tensor_of(flat: list[Any], data_type: DataType, shape: list[int]) -> Tensor
         raise InvalidArgumentError(f"an element of {data_type.name} in JSON must be a number")
     if not flat:
         return Tensor.from_any(np.empty(shape, NUMPY_TYPES[data_type]))
+    if data_type not in (DataType.BOOL, DataType.FP32, DataType.FP64):
+        return Tensor.from_any(_integers(flat, data_type).reshape(shape))
     tensor = Tensor.from_any(flat, data_type)
     return tensor if shape == [len(flat)] else Tensor.from_any(tensor.numpy().reshape(shape))
+
+
+def _integers(flat: list[Any], data_type: DataType) -> Any:
+    # Not by Tensor.from_any, for which numpy first finds one type for all: 0 and 2**64 - 1 have none but float.
+    if not all(isinstance(each, int) for each in flat):
+        raise InvalidArgumentError(f"an element of {data_type.name} in JSON must be an integer")
+    limits = np.iinfo(NUMPY_TYPES[data_type])  # type: ignore[type-var]
+    if min(flat) < limits.min or max(flat) > limits.max:
+        raise InvalidArgumentError(f"a value is out of the range of {data_type.name}")
+    return np.array(flat, NUMPY_TYPES[data_type])
 
 
 def _flattened(data: list[Any], depth: int) -> Iterator[Any]:
