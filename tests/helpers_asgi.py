@@ -9,9 +9,7 @@ from typing import Any
 from helpers_http import Answer
 
 
-async def call(
-    app: Any, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
-) -> Answer:
+async def call(app: Any, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Answer:
     """Call the application as a web server does; a dict becomes JSON."""
     content = json.dumps(body).encode() if isinstance(body, dict) else body or b""
     sent: list[dict[str, Any]] = []

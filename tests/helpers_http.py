@@ -41,12 +41,11 @@ def ask(
     path: str,
     body: Any = None,
     headers: dict[str, str] | None = None,
-    timeout: float = 20,
 ) -> Answer:
     """Send a request on a connection of its own; a dict becomes JSON."""
     if isinstance(body, (dict, list)):
         body = json.dumps(body).encode()
-    connection = http.client.HTTPConnection(*serving.address, timeout=timeout)
+    connection = http.client.HTTPConnection(*serving.address, timeout=20)
     try:
         connection.request(method, path, body, headers or {})
         return read_answer(connection)

@@ -101,8 +101,9 @@ def test_a_server_is_served(folder: Path) -> None:
 def test_wrong_targets_are_named(
     folder: Path, arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from triton_inprocess.cli.app import app
     from typer.testing import CliRunner
+
+    from triton_inprocess.cli.app import app
 
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "400")

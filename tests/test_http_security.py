@@ -479,7 +479,9 @@ def test_access_log_costs_nothing_when_it_is_off(serve: Serve, caplog: pytest.Lo
 
 
 def test_pipelined_requests_are_answered_in_order(serve: Serve) -> None:
-    one = f"GET /v2/models/twice HTTP/1.1\r\nHost: x\r\n\r\nGET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    one = (
+        "GET /v2/models/twice HTTP/1.1\r\nHost: x\r\n\r\nGET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    )
     data = received(send_raw(serve(), one.encode()))
     assert [status_of(b"HTTP/1.1 " + each) for each in data.split(b"HTTP/1.1 ")[1:]] == [200, 404]
 

@@ -759,7 +759,17 @@ class Server:
             "allow_origins": allow_origins,
         }
         serving = serve(
-            self, self._forget_serving, http, grpc, metrics, engine, certificate, private_key, limits, token, access
+            self,
+            self._forget_serving,
+            http=http,
+            grpc=grpc,
+            metrics=metrics,
+            engine=engine,
+            certificate=certificate,
+            private_key=private_key,
+            limits=limits,
+            token=token,
+            access=access,
         )
         self._servings.append(serving)
         try:

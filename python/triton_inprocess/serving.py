@@ -76,8 +76,8 @@ class Serving:
     def close(self, timeout: float | None = 30.0) -> None:
         """Take no more requests, answer those that are there, and close.
 
-        `timeout`: seconds to wait for them at most; then they are cancelled. None: for ever. Closing twice does nothing.
-        Ctrl-C ends the wait at once; the closing goes on. Raises TypeError or ValueError for what is no time.
+        `timeout`: seconds to wait for them at most; then they are cancelled. None: for ever. Closing twice does
+        nothing. Ctrl-C ends the wait at once; the closing goes on. Raises TypeError or ValueError for what is no time.
         """
         limit = timeout_argument("timeout", timeout)
         deadline = float("inf") if limit is None else time.monotonic() + limit
@@ -114,6 +114,7 @@ class Serving:
 def serve(
     server: Server,
     closed: Callable[[Serving], object],
+    *,
     http: str | int | None,
     grpc: str | int | None,
     metrics: str | int | None,

@@ -36,7 +36,9 @@ class Coding(Enum):
             return cls(name.removeprefix("x-"))
         except ValueError:
             raise HttpError(
-                415, f"the body is encoded as {name!r}; gzip and deflate are understood", {"accept-encoding": "gzip, deflate"}
+                415,
+                f"the body is encoded as {name!r:.100}; gzip and deflate are understood",
+                {"accept-encoding": "gzip, deflate"},
             ) from None
 
     @classmethod

@@ -48,7 +48,8 @@ class Exchange:
         self._watcher: asyncio.Task[None] | None = None
         self._gone = False
         # An HTTP/1.1 request without either has no body.
-        self._body_over = not (self.headers.get(b"transfer-encoding") or self.headers.get(b"content-length", b"0") != b"0")
+        length = self.headers.get(b"content-length", b"0")
+        self._body_over = length == b"0" and b"transfer-encoding" not in self.headers
 
     @property
     def started(self) -> bool:
@@ -138,18 +139,18 @@ class Exchange:
         self, status: int, content_type: str, parts: Iterable[bytes | memoryview], headers: dict[str, str] | None = None
     ) -> None:
         """Send a whole answer, in the coding that the client asks for."""
-        parts = list(parts)
-        length = sum(map(len, parts))
+        body: list[bytes | memoryview] = list(parts)
+        length = sum(map(len, body))
         raw = [(b"content-type", content_type.encode("latin-1"))]
         raw += [(name.encode("latin-1"), value.encode("latin-1")) for name, value in (headers or {}).items()]
         coding = Coding.accepted(self.header("accept-encoding")) if length >= _SMALL else None
         if coding is not None:
-            parts = [await compressed(coding, parts, length)]
-            length = len(parts[0])
+            body = [await compressed(coding, body, length)]
+            length = len(body[0])
             raw += [(b"content-encoding", coding.value.encode()), (b"vary", b"accept-encoding")]
         raw.append((b"content-length", str(length).encode()))
         await self._start(status, raw)
-        await self._send_parts(parts, length)
+        await self._send_parts(body, length)
 
     async def answer_json(self, value: object, status: int = 200) -> None:
         """Send a whole answer that is JSON; `value` may be the text."""

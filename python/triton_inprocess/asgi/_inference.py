@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 from ..errors import InvalidArgumentError, TritonError, UnsupportedError
 from ..flags import ModelBatchFlag
 from ._body import parse_json, read_body, read_json
-from ._errors import ClientGone, HttpError, error_body
+from ._errors import HttpError, error_body
 from ._exchange import SCOPE_KEY, Exchange
 from ._generation import GenerateCall, generated
 from ._inference_answer import InferenceAnswer
@@ -74,7 +73,8 @@ class Endpoint:
         """The response of a model that sends one; raises UnsupportedError where there are more, or none."""
         async with self.sent(model, inputs, fields) as iterator:
             only: InferenceResponse | None = None
-            while True:
+            response: InferenceResponse | None = None
+            while response is None or not response.final:
                 try:
                     response = await exchange.wait(iterator.__anext__())
                 except StopAsyncIteration:
@@ -83,12 +83,8 @@ class Endpoint:
                     if only is not None:
                         raise UnsupportedError(f"model {model.name!r} sends several responses: use generate_stream")
                     only = response
-                if response.final:
-                    break
         if only is None:
-            if response.final and not response.error:
-                return response  # a model may have no outputs
-            raise UnsupportedError(f"model {model.name!r} has sent no response")
+            raise UnsupportedError(f"model {model.name!r} has sent no response with outputs")
         return only
 
 
@@ -142,9 +138,10 @@ class GenerateStream(Endpoint):
     async def answer(self, exchange: Exchange, model: Model) -> None:
         """Answer a request for a model."""
         call = GenerateCall.parse(await read_json(exchange), model.metadata())
-        async with self.sent(model, call.inputs, call.fields) as iterator, aclosing(
-            _events(exchange, iterator)
-        ) as events:
+        async with (
+            self.sent(model, call.inputs, call.fields) as iterator,
+            aclosing(_events(exchange, iterator)) as events,
+        ):
             async for event in events:
                 if not exchange.started:
                     await exchange.start_stream("text/event-stream; charset=utf-8")
@@ -154,7 +151,7 @@ class GenerateStream(Endpoint):
         await exchange.send_stream(b"", more=False)
 
 
-async def _events(exchange: Exchange, iterator: AsyncResponseIterator) -> AsyncIterator[bytes]:
+async def _events(exchange: Exchange, iterator: AsyncResponseIterator) -> AsyncGenerator[bytes, None]:
     """Each response as an event, and an error after the first as the last event."""
     while True:
         try:

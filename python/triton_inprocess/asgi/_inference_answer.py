@@ -69,7 +69,7 @@ def raw_bytes(tensor: Tensor) -> memoryview:
     """A tensor's bytes, as they lie."""
     if tensor.size == 0:
         return memoryview(b"")
-    return memoryview(Tensor(DataType.UINT8, (tensor.size,), tensor.memory_buffer).numpy())
+    return Tensor(DataType.UINT8, (tensor.size,), tensor.memory_buffer).numpy().data
 
 
 def json_elements(tensor: Tensor, name: str) -> list[Any]:
@@ -85,9 +85,7 @@ def json_elements(tensor: Tensor, name: str) -> list[Any]:
     try:
         return [each.decode() for each in tensor.to_bytes_array().ravel()]
     except UnicodeDecodeError:
-        raise InvalidArgumentError(
-            f"output {name!r} has bytes that are not UTF-8: ask for it as binary data"
-        ) from None
+        raise InvalidArgumentError(f"output {name!r} has bytes that are not UTF-8: ask for it as binary data") from None
 
 
 def _classes(tensor: Tensor, most: int, name: str) -> Tensor:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._convert import MOST_DIMENSIONS
-from .._native import DataType, MemoryBuffer, Tensor
+from .._native import DataType, Tensor
 from ..errors import InvalidArgumentError
 from ._body import Bytes
 from ._shared_memory import SharedMemory
@@ -105,8 +105,7 @@ class InferenceCall:
             region = _region(parameters, f"input {name!r}")
             if ("data" in values) + (size is not None) + (region is not None) != 1:
                 raise InvalidArgumentError(
-                    f"input {name!r} must have its data in one of 'data', 'binary_data_size' and "
-                    "'shared_memory_region'"
+                    f"input {name!r} must have its data in one of 'data', 'binary_data_size' and 'shared_memory_region'"
                 )
             if size is not None:
                 size = _count(size, f"'binary_data_size' of input {name!r}")
@@ -181,9 +180,7 @@ def raw_call(metadata: Mapping[str, Any], batches: bool, body: Bytes) -> Inferen
     """The call of a request without JSON: the body is the model's only input, and outputs are binary."""
     inputs = metadata.get("inputs", [])
     if len(inputs) != 1:
-        raise InvalidArgumentError(
-            f"a raw binary request is for models with one input, and this one has {len(inputs)}"
-        )
+        raise InvalidArgumentError(f"a raw binary request is for models with one input, and this one has {len(inputs)}")
     (entry,) = inputs
     name, shape = entry["name"], [int(size) for size in entry["shape"]]
     data_type = data_type_named(entry["datatype"], name)

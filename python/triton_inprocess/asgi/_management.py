@@ -11,9 +11,10 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 
 from .._async_call import in_background
+from .._capi_server import TRITONSERVER_Server
+from .._capi_server_options import TRITONSERVER_ServerOptions
 from .._load_parameters import FileContent
 from .._native import LogFormat, LogLevel, TRITONSERVER_LogIsEnabled
-from .._capi_server_options import TRITONSERVER_ServerOptions
 from .._stopping import model_index
 from ..errors import InvalidArgumentError, NotFoundError, TritonError, UnsupportedError
 from ..flags import ModelIndexFlag
@@ -42,21 +43,20 @@ class Management:
 
     async def live(self, exchange: Exchange, path: dict[str, Any]) -> None:
         """GET v2/health/live."""
-        await self._answer_health(exchange, lambda: self._service.native.is_live())
+        await self._answer_health(exchange, lambda native: native.is_live())
 
     async def ready(self, exchange: Exchange, path: dict[str, Any]) -> None:
         """GET v2/health/ready."""
-        await self._answer_health(exchange, lambda: self._service.native.is_ready())
+        await self._answer_health(exchange, lambda native: native.is_ready())
 
     async def model_ready(self, exchange: Exchange, path: dict[str, Any]) -> None:
         """GET v2/models/{name}[/versions/{version}]/ready."""
         name, version = self._service.named(path)
-        await self._answer_health(exchange, lambda: self._service.native.model_is_ready(name, version))
+        await self._answer_health(exchange, lambda native: native.model_is_ready(name, version))
 
-    @staticmethod
-    async def _answer_health(exchange: Exchange, question: Callable[[], bool]) -> None:
+    async def _answer_health(self, exchange: Exchange, question: Callable[[TRITONSERVER_Server], bool]) -> None:
         try:
-            healthy = question()
+            healthy = question(self._service.native)
         except TritonError:
             healthy = False
         await exchange.answer(200 if healthy else 400, "application/json", [])
@@ -268,7 +268,9 @@ def _parameters(values: dict[str, Any]) -> dict[str, Any]:
 
 def _decoded(key: str, value: Any) -> FileContent:
     if not key.startswith("file:"):
-        raise InvalidArgumentError(f"a model is loaded with 'config' and 'file:<version>/<name>', not with {key!r:.100}")
+        raise InvalidArgumentError(
+            f"a model is loaded with 'config' and 'file:<version>/<name>', not with {key!r:.100}"
+        )
     try:
         return base64.b64decode(value, validate=True)
     except (TypeError, ValueError, binascii.Error):

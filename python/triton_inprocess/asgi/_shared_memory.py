@@ -32,7 +32,7 @@ class SharedMemory:
         self._regions: dict[str, _Region] = {}
 
     def register(self, name: str, key: str, offset: int, byte_size: int) -> None:
-        """Open a region; raises InvalidArgumentError where there is none, AlreadyExistsError for a name that is taken."""
+        """Open a region; raises InvalidArgumentError where there is none, AlreadyExistsError for a name in use."""
         if name in self._regions:
             raise AlreadyExistsError(f"shared memory region {name!r} is registered already")
         if len(self._regions) >= _MOST_REGIONS:

@@ -22,12 +22,12 @@ from .runtime import errors_reported
 __all__ = ["serve"]
 
 _TARGET = (
-    "module:name of a Server, or of a function that is called with a Server and adds models to it. The module is looked "
-    "for in the current folder first."
+    "module:name of a Server, or of a function that is called with a Server and adds models to it. The current folder "
+    "is looked in first."
 )
 
 
-def serve(
+def serve(  # noqa: PLR0917 - typer's options
     target: Annotated[str | None, typer.Argument(help=_TARGET, show_default=False)] = None,
     http: Annotated[str, typer.Option(help="host:port, or a port of the loopback interface.")] = "127.0.0.1:8000",
     metrics: Annotated[
