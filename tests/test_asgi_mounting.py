@@ -25,7 +25,7 @@ def test_without_a_network(server: ti.Server) -> None:
         answer = await call(app, "POST", INFER, floats([1.0, 2.0]))
         assert answer.json["outputs"][0]["data"] == [2.0, 4.0]
         answer = await call(app, "POST", "/v2/models/twice/generate_stream", {"x": [1.0]})
-        assert answer.body == b'data: {"model_name": "twice", "model_version": "1", "y": 2.0}\n\n'
+        assert answer.body == b'data: {"model_name":"twice","model_version":"1","y":2.0}\n\n'
 
     add_twice(server)
     asyncio.run(main())

@@ -287,7 +287,7 @@ def test_empty_tensors(serving: ti.Serving, server: ti.Server) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int32, np.uint8])
 def test_classification(server: ti.Server, dtype: Any) -> None:
-    add_echo(server, dtype, (-1, -1))
+    add_echo(server, dtype, (-1,), max_batch_size=4)
     request = {
         "inputs": [{"name": "x", "shape": [2, 3], "datatype": ti.Tensor.from_any(np.zeros(1, dtype)).data_type.name,
                     "data": [1, 3, 3, 9, 7, 8]}],

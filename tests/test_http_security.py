@@ -247,12 +247,7 @@ def test_too_much_json(serve: Serve) -> None:
 
 def test_heads_that_are_too_large(serve: Serve) -> None:
     serving = serve(max_header_bytes=10_000)
-    connection = send_raw(serving, b"GET /v2 HTTP/1.1\r\nHost: x\r\n")
-    for _ in range(40):
-        try:
-            connection.sendall(b"A: " + b"x" * 1000 + b"\r\n")
-        except OSError:
-            break
+    connection = send_raw(serving, b"GET /v2 HTTP/1.1\r\nHost: x\r\n" + b"A: b\r\n" * 2000)
     assert status_of(received(connection)) == 431
 
 

@@ -52,4 +52,4 @@ def status_of(error: TritonError) -> int:
 
 def error_body(message: str) -> bytes:
     """The body of an answer that is an error."""
-    return json.dumps({"error": message}, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    return json.dumps({"error": message}, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")

@@ -154,7 +154,7 @@ class Exchange:
 
     async def answer_json(self, value: object, status: int = 200) -> None:
         """Send a whole answer that is JSON; `value` may be the text."""
-        text = value if isinstance(value, str) else json.dumps(value)
+        text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
         await self.answer(status, "application/json", [text.encode("utf-8")])
 
     async def start_stream(self, content_type: str) -> None:

@@ -15,7 +15,7 @@ from ._body import parse_json, read_body, read_json
 from ._errors import HttpError, error_body
 from ._exchange import SCOPE_KEY, Exchange
 from ._generation import GenerateCall, generated
-from ._inference_answer import InferenceAnswer
+from ._inference_answer import Classification, InferenceAnswer
 from ._inference_call import InferenceCall, raw_call
 
 if TYPE_CHECKING:
@@ -47,14 +47,14 @@ class Endpoint:
 
     @asynccontextmanager
     async def sent(
-        self, model: Model, inputs: dict[str, Any], fields: dict[str, Any]
+        self, model: Model, inputs: dict[str, Any], fields: dict[str, Any], raise_on_error: bool = True
     ) -> AsyncIterator[AsyncResponseIterator]:
         """The responses to a request, which is cancelled unless all of them were taken."""
         limit = self.service.limits.answer_timeout
         if limit is not None:
             fields = {**fields, "deadline": limit}
         try:
-            iterator = model.async_infer(inputs, **fields)
+            iterator = model.async_infer(inputs, raise_on_error, **fields)
         except (TypeError, ValueError, OverflowError) as error:
             if isinstance(error, TritonError):
                 raise
@@ -96,7 +96,8 @@ class Infer(Endpoint):
         call = await self._call(exchange, model)
         response = await self.only_response(exchange, model, call.inputs, call.fields)
         asked = any(form.classes for form in call.outputs.values())
-        answer = InferenceAnswer(response, call, self.service.memory, _labelled(model) if asked else set())
+        classes = Classification.of(model) if asked else Classification()
+        answer = InferenceAnswer(response, call, self.service.memory, classes)
         if answer.binary:
             headers = {_LENGTH_HEADER: str(len(answer.header))}
             await exchange.answer(200, "application/octet-stream", answer.parts, headers)
@@ -139,7 +140,7 @@ class GenerateStream(Endpoint):
         """Answer a request for a model."""
         call = GenerateCall.parse(await read_json(exchange), model.metadata())
         async with (
-            self.sent(model, call.inputs, call.fields) as iterator,
+            self.sent(model, call.inputs, call.fields, raise_on_error=False) as iterator,
             aclosing(_events(exchange, iterator)) as events,
         ):
             async for event in events:
@@ -152,23 +153,22 @@ class GenerateStream(Endpoint):
 
 
 async def _events(exchange: Exchange, iterator: AsyncResponseIterator) -> AsyncGenerator[bytes, None]:
-    """Each response as an event, and an error after the first as the last event."""
+    """Each response as an event, also those that are errors; one that comes first is raised instead."""
     while True:
         try:
             response = await exchange.wait(iterator.__anext__())
-            if response.outputs:
-                yield b"data: " + json.dumps(generated(response)).encode() + b"\n\n"
+            if response.error is not None:
+                if not exchange.started:
+                    raise response.error
+                yield b"data: " + error_body(str(response.error)) + b"\n\n"
+            elif response.outputs:
+                yield b"data: " + json.dumps(generated(response), separators=(",", ":")).encode() + b"\n\n"
             if response.final:
                 return
         except StopAsyncIteration:
             return
-        except (TritonError, TimeoutError) as error:
+        except TimeoutError:
             if not exchange.started:
                 raise
-            message = "the model did not answer in time" if isinstance(error, TimeoutError) else str(error)
-            yield b"data: " + error_body(message) + b"\n\n"
+            yield b"data: " + error_body("the model did not answer in time") + b"\n\n"
             return
-
-
-def _labelled(model: Model) -> set[str]:
-    return {entry["name"] for entry in model.config().get("output", ()) if entry.get("label_filename")}

@@ -9,31 +9,66 @@ import numpy as np
 
 from .._native import DataType, Tensor
 from ..errors import InvalidArgumentError, UnsupportedError
+from ..flags import ModelBatchFlag
 from ._inference_call import BINARY_ONLY, NUMPY_TYPES, InferenceCall
 
 if TYPE_CHECKING:
     from .._native import InferenceResponse
+    from ..model import Model
     from ._shared_memory import SharedMemory
 
-__all__ = ["InferenceAnswer", "json_elements", "raw_bytes"]
+__all__ = ["Classification", "InferenceAnswer", "json_elements", "raw_bytes"]
+
+
+class Classification:
+    """The classification extension: the largest values of an output instead of all."""
+
+    def __init__(self, batches: bool = False, labelled: frozenset[str] = frozenset()) -> None:
+        """`batches`: whether each row has its classes; `labelled`: the outputs whose classes have names."""
+        self._batches = batches
+        self._labelled = labelled
+
+    @classmethod
+    def of(cls, model: Model) -> Classification:
+        """That of a model."""
+        outputs = model.config().get("output", ())
+        labelled = frozenset(entry["name"] for entry in outputs if entry.get("label_filename"))
+        return cls(bool(model.batch_properties() & ModelBatchFlag.FIRST_DIM), labelled)
+
+    def largest(self, tensor: Tensor, most: int, name: str) -> Tensor:
+        """The values and their indices as Triton writes them: "value:index"."""
+        if name in self._labelled:
+            raise UnsupportedError(f"output {name!r}: the names of its classes are not available here")
+        if tensor.data_type not in NUMPY_TYPES or tensor.data_type in BINARY_ONLY or tensor.data_type is DataType.BOOL:
+            raise InvalidArgumentError(f"output {name!r} of {tensor.data_type.name} has no classes")
+        values = tensor.numpy()
+        rows = values.reshape(values.shape[0] if self._batches else 1, -1) if values.size else values.reshape(1, -1)
+        # From the end of the reversed: of equal ones the first comes first, and unsigned numbers have no negative ones.
+        best = rows.shape[1] - 1 - np.argsort(rows[:, ::-1], axis=1, kind="stable")[:, ::-1]
+        text = [
+            [_class_text(row[index], index) for index in order[:most]] for row, order in zip(rows, best, strict=True)
+        ]
+        return Tensor.from_string_array(np.array(text if self._batches else text[0], dtype=object))
+
+
+def _class_text(value: Any, index: Any) -> str:
+    return f"{value:f}:{index}" if isinstance(value, np.floating) else f"{value}:{index}"
 
 
 class InferenceAnswer:
     """The body of an answer: `header` is its JSON, `parts` is all of it."""
 
     def __init__(
-        self, response: InferenceResponse, call: InferenceCall, memory: SharedMemory | None, labels: set[str]
+        self, response: InferenceResponse, call: InferenceCall, memory: SharedMemory | None, classes: Classification
     ) -> None:
-        """Of a response without an error; `labels`: the outputs whose classes have names."""
+        """Of a response without an error."""
         outputs: list[dict[str, Any]] = []
         binary: list[memoryview] = []
         for name, given in response.outputs.items():
             form = call.form_of(name)
             tensor = given.to_host()
             if form.classes:
-                if name in labels:
-                    raise UnsupportedError(f"output {name!r}: the names of its classes are not available here")
-                tensor = _classes(tensor, form.classes, name)
+                tensor = classes.largest(tensor, form.classes, name)
             entry: dict[str, Any] = {
                 "name": name,
                 "datatype": tensor.data_type.name,
@@ -60,7 +95,7 @@ class InferenceAnswer:
         if response.parameters:
             value["parameters"] = response.parameters
         value["outputs"] = outputs
-        self.header: bytes = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        self.header: bytes = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
         self.binary: bool = bool(binary)
         self.parts: list[bytes | memoryview] = [self.header, *binary]
 
@@ -86,23 +121,3 @@ def json_elements(tensor: Tensor, name: str) -> list[Any]:
         return [each.decode() for each in tensor.to_bytes_array().ravel()]
     except UnicodeDecodeError:
         raise InvalidArgumentError(f"output {name!r} has bytes that are not UTF-8: ask for it as binary data") from None
-
-
-def _classes(tensor: Tensor, most: int, name: str) -> Tensor:
-    """The largest values of each row as Triton writes them: "value:index"."""
-    if tensor.data_type not in NUMPY_TYPES or tensor.data_type in BINARY_ONLY or tensor.data_type is DataType.BOOL:
-        raise InvalidArgumentError(f"output {name!r} of {tensor.data_type.name} has no classes")
-    values = tensor.numpy()
-    # As Triton does it: with a batch every row has its classes, without one all of the tensor has.
-    rows = values.reshape(values.shape[0], -1) if values.ndim > 1 else values.reshape(1, -1)
-    count = min(most, rows.shape[1])
-    best = np.argsort(-rows if rows.dtype.kind == "f" else rows[:, ::-1], axis=1, kind="stable")
-    if rows.dtype.kind != "f":  # unsigned numbers have no negative ones to sort by
-        best = rows.shape[1] - 1 - best[:, ::-1]
-    text = [[_class_text(row[index], index) for index in order[:count]] for row, order in zip(rows, best, strict=True)]
-    shaped = text if values.ndim > 1 else text[0]
-    return Tensor.from_string_array(np.array(shaped, dtype=object))
-
-
-def _class_text(value: Any, index: Any) -> str:
-    return f"{value:f}:{index}" if isinstance(value, np.floating) else f"{value}:{index}"

@@ -19,6 +19,7 @@ from .._stopping import model_index
 from ..errors import InvalidArgumentError, NotFoundError, TritonError, UnsupportedError
 from ..flags import ModelIndexFlag
 from ._body import read_json
+from ._errors import error_body
 from ._exchange import SCOPE_KEY, Exchange
 from ._service import Service
 
@@ -59,7 +60,10 @@ class Management:
             healthy = question(self._service.native)
         except TritonError:
             healthy = False
-        await exchange.answer(200 if healthy else 400, "application/json", [])
+        if healthy:
+            await exchange.answer(200, "application/json", [])
+        else:
+            await exchange.answer(400, "application/json", [error_body("not ready")])
 
     async def metadata(self, exchange: Exchange, path: dict[str, Any]) -> None:
         """GET v2."""
