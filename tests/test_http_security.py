@@ -271,6 +271,23 @@ def test_too_many_requests(serve: Serve, server: ti.Server, gate: Gate) -> None:
     assert ask(serving, "GET", "/v2").status == 200
 
 
+def test_a_connection_survives_a_refusal(serve: Serve) -> None:
+    """Whose body has arrived with it: those who wait for a busy server need not connect anew."""
+    serving = serve(token="secret")
+    body = json.dumps(floats([1.0])).encode()
+    with send_raw(serving, head(len(body)) + body) as connection:
+        answer = connection.makefile("rb")
+        for status in (401, 200):
+            assert status_of(answer.readline()) == status
+            length = 0
+            while line := answer.readline().strip().lower():
+                assert line != b"connection: close"
+                length = int(line.split(b":")[1]) if line.startswith(b"content-length") else length
+            answer.read(length)
+            connection.sendall(head(len(body), "Authorization: Bearer secret") + body)
+        answer.close()
+
+
 def test_too_much_in_all_bodies_together(serve: Serve) -> None:
     serving = serve(max_buffered_bytes=100_000)
     connection = send_raw(serving, head(90_000))

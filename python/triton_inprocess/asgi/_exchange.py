@@ -167,6 +167,9 @@ class Exchange:
 
     async def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
         self.status = status
+        if not self._body_over and b"expect" not in self.headers:
+            with contextlib.suppress(HttpError):  # a small body is there already, and the connection can go on
+                await self.receive_part(0.0)
         if not self._body_over:
             headers.append((b"connection", b"close"))  # nobody reads the rest
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
@@ -181,7 +184,7 @@ class Exchange:
             raise ClientGone from None
 
     async def _last_body(self, part: bytes, more: bool) -> None:
-        if more or self._body_over:
+        if more or self._body_over or b"expect" in self.headers:
             await self._body(part, more)
             return
         # A connection that is closed while the client still sends is reset, and the client may never see the answer.
