@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -59,7 +60,7 @@ class Request:
     def message(self) -> tuple[bytes, dict[str, str]]:
         """Body and headers."""
         array = np.arange(self.elements, dtype=np.float32)
-        entry = {"name": INPUT_NAME, "shape": [self.elements], "datatype": "FP32"}
+        entry: dict[str, Any] = {"name": INPUT_NAME, "shape": [self.elements], "datatype": "FP32"}
         if not self.binary:
             return json.dumps({"inputs": [{**entry, "data": array.tolist()}]}).encode(), {}
         entry["parameters"] = {"binary_data_size": array.nbytes}
@@ -97,7 +98,7 @@ class Client:
 def _write_repository(folder: Path) -> None:
     model = folder / MODEL_NAME
     (model / "1").mkdir(parents=True)
-    dims = f'[ {{ name: "%s" data_type: TYPE_FP32 dims: [ -1 ] }} ]'
+    dims = '[ { name: "%s" data_type: TYPE_FP32 dims: [ -1 ] } ]'
     (model / "config.pbtxt").write_text(
         f'name: "{MODEL_NAME}"\nbackend: "identity"\ninput {dims % INPUT_NAME}\noutput {dims % OUTPUT_NAME}\n'
         "instance_group [ { kind: KIND_CPU count: 1 } ]\n",
