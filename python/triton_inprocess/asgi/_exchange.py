@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.types import Message, Receive, Scope, Send
 
 from ._encoding import Coding, compressed
 from ._errors import ClientGone, HttpError
-from ._time_limit import TimeLimit
+from ._time_limit import TimeLimit, uncancel
 
 if TYPE_CHECKING:
     from ._admission import Ticket
@@ -47,6 +47,7 @@ class Exchange:
         self._send = send
         self._watcher: asyncio.Task[None] | None = None
         self._gone = False
+        self._cut_short = False
         # An HTTP/1.1 request without either has no body.
         length = self.headers.get(b"content-length", b"0")
         self._body_over = length == b"0" and b"transfer-encoding" not in self.headers
@@ -96,35 +97,32 @@ class Exchange:
 
     # Waiting for the model
 
-    async def wait(self, future: asyncio.Future[Result]) -> Result:
-        """Wait for a future; it is cancelled, and ClientGone is raised, when the client goes away first."""
-        if future.done():
-            return future.result()
-        timer = asyncio.get_running_loop().call_later(_PATIENCE, self._watch, future)
+    async def wait(self, awaitable: Awaitable[Result]) -> Result:
+        """Await something; it is cancelled, and ClientGone is raised, when the client goes away first."""
+        task = asyncio.current_task()
+        assert task is not None
+        timer = asyncio.get_running_loop().call_later(_PATIENCE, self._watch, task)
         try:
-            return await future
+            return await awaitable
         except asyncio.CancelledError:
-            if self._gone:
+            if self._cut_short and not uncancel(task):
                 raise ClientGone from None
             raise
         finally:
             timer.cancel()
-            await self._unwatch()
+            watcher, self._watcher = self._watcher, None
+            if watcher is not None:
+                watcher.cancel()
 
-    def _watch(self, future: asyncio.Future[Any]) -> None:
+    def _watch(self, task: asyncio.Task[Any]) -> None:
         async def watch() -> None:
             while not self._gone:
                 await self.receive()
-            future.cancel()
+            if self._watcher is watcher:  # still awaited
+                self._cut_short = True
+                task.cancel()
 
-        self._watcher = asyncio.get_running_loop().create_task(watch())
-
-    async def _unwatch(self) -> None:
-        watcher, self._watcher = self._watcher, None
-        if watcher is not None and not watcher.done():
-            watcher.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await watcher
+        self._watcher = watcher = asyncio.get_running_loop().create_task(watch())
 
     # What goes out
 

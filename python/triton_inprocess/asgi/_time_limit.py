@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from types import TracebackType
+from typing import Any
 
-__all__ = ["TimeLimit"]
+__all__ = ["TimeLimit", "uncancel"]
+
+
+def uncancel(task: asyncio.Task[Any]) -> int:
+    """Take one cancellation back; returns how many others there are, which Python 3.10 cannot tell."""
+    method = getattr(task, "uncancel", None)
+    return method() if method is not None else 0
 
 
 class TimeLimit:
@@ -39,7 +46,5 @@ class TimeLimit:
         self._timer.cancel()
         if not self._expired:
             return
-        uncancel = getattr(self._task, "uncancel", None)  # since Python 3.11
-        others = uncancel() if uncancel is not None else 0
-        if kind is asyncio.CancelledError and not others:
+        if not uncancel(self._task) and kind is asyncio.CancelledError:
             raise TimeoutError from None
