@@ -75,7 +75,8 @@ def native(
                 if ask(address, "GET", "/v2/health/ready").status == 200:  # type: ignore[arg-type]
                     break
             if process.poll() is not None or time.monotonic() > deadline:
-                pytest.skip("tritonserver does not start here: " + (folder / "log").read_text()[-500:])
+                assert runtime.api_version < (1, 34), (folder / "log").read_text()
+                pytest.skip("the tritonserver of this runtime does not load the test's models")
             time.sleep(0.02)
         yield address
     finally:
