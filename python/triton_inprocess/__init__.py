@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from .metric_family import MetricFamily
     from .metrics_report import MetricFamilyReport, MetricHistogram, MetricSample, MetricsReport, MetricSummary
     from .sequence import Sequence
+    from .serving import Serving
     from .trace import Trace, TraceActivity, TraceNode, TraceTensor
     from .tracing import Tracing
 
@@ -97,6 +98,7 @@ __all__ = [
     "ResponseIterator",
     "Sequence",
     "Server",
+    "Serving",
     "SharedMemoryPool",
     "SharedTensor",
     "Tensor",
@@ -127,6 +129,7 @@ _LATER = {
     "MetricSummary": "metrics_report",
     "MetricsReport": "metrics_report",
     "Sequence": "sequence",
+    "Serving": "serving",
     "Trace": "trace",
     "TraceActivity": "trace",
     "TraceNode": "trace",

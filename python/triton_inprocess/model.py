@@ -34,9 +34,16 @@ class Model:
     __slots__ = ("__weakref__", "_handle", "_native", "name", "reason", "server", "state", "version")
 
     def __init__(
-        self, server: Server, name: str, version: int = -1, state: str | None = None, reason: str | None = None
+        self,
+        server: Server,
+        name: str,
+        version: int = -1,
+        state: str | None = None,
+        reason: str | None = None,
+        *,
+        native: TRITONSERVER_Server | None = None,
     ) -> None:
-        """Made by the server."""
+        """Made by the server; `native` is its server of the C API, where that outlasts it for a while."""
         if not isinstance(name, str):
             raise TypeError(f"name must be a str, not {type(name).__name__}")
         if "\0" in name:
@@ -50,7 +57,7 @@ class Model:
         self.version: int = version
         self.state: str | None = state
         self.reason: str | None = reason
-        self._native: TRITONSERVER_Server = server._running()
+        self._native: TRITONSERVER_Server = server._running() if native is None else native
         self._handle = ModelHandle(self._native, name, version)
 
     def create_request(self, **fields: Any) -> InferenceRequest:

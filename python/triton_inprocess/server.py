@@ -37,6 +37,7 @@ from .model import Model
 from .options import Options, PathLike
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
     from types import TracebackType
 
@@ -45,9 +46,11 @@ if TYPE_CHECKING:
     from ._log_forwarder import LogForwarder
     from ._private_files import PrivateFiles
     from ._trace_delivery import TraceDelivery
+    from .asgi import Limits
     from .function_model import Batching, FunctionModel, TensorSpecs
     from .metrics_report import MetricsReport
     from .runtime import Runtime
+    from .serving import Serving
 
 __all__ = ["Server"]
 
@@ -83,6 +86,7 @@ class Server:
         self._log: LogForwarder | None = None
         self._traces: TraceDelivery | None = None
         self._functions: dict[str, _native.PythonFunction] = {}
+        self._servings: list[Serving] = []
         self._effective = Options()  # while it runs: its options with what other servers have set for the process
         self._ending: BackgroundCall[TritonError | None] | None = None
         self._life = reentrant_lock()  # of start and stop
@@ -235,6 +239,8 @@ class Server:
 
     def _stop(self, native: TRITONSERVER_Server, deadline: float) -> TritonError | None:
         try:
+            for serving in self._servings.copy():
+                serving._close_by(deadline)
             native._stop_by(deadline)
         except TritonError as error:
             return error.with_traceback(None)  # it would hold these frames
@@ -704,6 +710,86 @@ class Server:
         Raises UnavailableError in any mode but POLL.
         """
         self._running().poll_model_repository()
+
+    # The network
+
+    def serve(
+        self,
+        http: str | int | None = "127.0.0.1:8000",
+        *,
+        grpc: str | int | None = None,
+        metrics: str | int | None = None,
+        engine: Literal["asgi", "native"] = "asgi",
+        token: str | None = None,
+        certificate: PathLike | None = None,
+        private_key: PathLike | None = None,
+        limits: Limits | None = None,
+        allow_model_control: bool = False,
+        allow_model_upload: bool = False,
+        allow_shared_memory: bool = False,
+        allow_log_settings: bool = False,
+        allow_origins: Collection[str] = (),
+    ) -> Serving:
+        """Open endpoints that speak KServe's protocol (v2), as Triton does, on threads of their own (extra `http`).
+
+        ::
+
+            with Server(model_repository="models") as server, server.serve(http="127.0.0.1:8000") as serving:
+                serving.wait()
+
+        They belong to the server: stopping it closes them first, and answers what they have accepted. Any number may
+        be opened. The arguments that are not here are those of `asgi.create_app`.
+
+        Args:
+            http: "host:port", or a port of the loopback interface; port 0 is any that is free. None: no HTTP.
+            grpc: Not available yet.
+            metrics: An address of their own for the metrics, which are at `/metrics` of `http` in any case.
+            engine: What serves: "asgi" is ours; "native" is not available yet.
+            certificate: A PEM file with the certificate (and its chain) for TLS.
+            private_key: A PEM file with its key.
+
+        Raises:
+            TypeError, ValueError: An argument is of the wrong type or value.
+            InvalidArgumentError: There is no such host, or the server is not started.
+            UnavailableError: The address is taken, or the server is stopped.
+            UnsupportedError: `grpc` or `engine="native"`.
+            ModuleNotFoundError: The extra `http` is not installed.
+            OSError: The certificate or its key cannot be read.
+        """
+        from .serving import serve
+
+        self._running()
+        access = {
+            "allow_model_control": allow_model_control,
+            "allow_model_upload": allow_model_upload,
+            "allow_shared_memory": allow_shared_memory,
+            "allow_log_settings": allow_log_settings,
+            "allow_origins": allow_origins,
+        }
+        serving = serve(
+            self,
+            self._forget_serving,
+            http=http,
+            grpc=grpc,
+            metrics=metrics,
+            engine=engine,
+            certificate=certificate,
+            private_key=private_key,
+            limits=limits,
+            token=token,
+            access=access,
+        )
+        self._servings.append(serving)
+        try:
+            self._running()  # somebody may have stopped it meanwhile, and closed the others
+        except TritonError:
+            serving.close(0)
+            raise
+        return serving
+
+    def _forget_serving(self, serving: Serving) -> None:
+        with contextlib.suppress(ValueError):
+            self._servings.remove(serving)
 
     # Python functions
 

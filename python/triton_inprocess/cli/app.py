@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from . import doctor, runtime
+from . import doctor, runtime, serve
 
 __all__ = ["app"]
 
@@ -18,6 +18,7 @@ app: typer.Typer = typer.Typer(
 )
 app.add_typer(runtime.app, name="runtime")
 app.command()(doctor.doctor)
+app.command()(serve.serve)
 
 
 @app.command()
