@@ -253,6 +253,9 @@ void RequestBlock::on_response(TRITONSERVER_InferenceResponse* response, std::ui
     const DeferredRelease::ConsumerComes scope(!observer);
     std::unique_ptr<InferenceResponse> taken = InferenceResponse::take(
         response, flags, observer ? InferenceResponse::Labels::read : InferenceResponse::Labels::skip);
+    if (taken->error) {
+        taken->error->set_detail(std::exchange(block->error_detail_, {}));
+    }
     if (block->outputs_) {
         block->outputs_->check(*taken);
     }

@@ -25,9 +25,11 @@ from ._native import (
     SharedTensor,
     Tensor,
 )
+from .batching import Batching
 from .errors import (
     AlreadyExistsError,
     CancelledError,
+    FunctionTraceback,
     InternalError,
     InvalidArgumentError,
     NotFoundError,
@@ -37,33 +39,48 @@ from .errors import (
     UnsupportedError,
 )
 from .flags import ModelBatchFlag, ModelTxnPropertyFlag
-from .function_model import Batching, TensorSpec
 from .model import Model
 from .options import ModelLoadDeviceLimit, Options, RateLimiterResource
 from .request import InferenceRequest
 from .server import Server
+from .tensor_spec import TensorSpec
 
 if TYPE_CHECKING:
+    from .batch_context import BatchContext
+    from .ensemble_step import EnsembleStep
+    from .function_request import FunctionRequest
+    from .instance_context import InstanceContext
     from .log_message import LogMessage
     from .metric import Metric
     from .metric_family import MetricFamily
     from .metrics_report import MetricFamilyReport, MetricHistogram, MetricSample, MetricsReport, MetricSummary
+    from .queue_policy import QueuePolicy
+    from .rate_limiter import RateLimiter
+    from .request_context import RequestContext
     from .sequence import Sequence
+    from .sequence_batching import SequenceBatching
+    from .spec import Spec
     from .trace import Trace, TraceActivity, TraceNode, TraceTensor
     from .tracing import Tracing
+    from .warm_up import WarmUp
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AlreadyExistsError",
     "AsyncResponseIterator",
+    "BatchContext",
     "Batching",
     "CancelledError",
     "DLDeviceType",
     "DataType",
+    "EnsembleStep",
+    "FunctionRequest",
+    "FunctionTraceback",
     "InferenceRequest",
     "InferenceResponse",
     "InferenceTraceActivity",
+    "InstanceContext",
     "InstanceGroupKind",
     "InternalError",
     "InvalidArgumentError",
@@ -88,13 +105,18 @@ __all__ = [
     "ModelTxnPropertyFlag",
     "NotFoundError",
     "Options",
+    "QueuePolicy",
     "RateLimitMode",
+    "RateLimiter",
     "RateLimiterResource",
+    "RequestContext",
     "ResponseIterator",
     "Sequence",
+    "SequenceBatching",
     "Server",
     "SharedMemoryPool",
     "SharedTensor",
+    "Spec",
     "Tensor",
     "TensorSpec",
     "Trace",
@@ -106,6 +128,7 @@ __all__ = [
     "UnavailableError",
     "UnknownError",
     "UnsupportedError",
+    "WarmUp",
     "capi",
     "errors",
     "runtime",
@@ -113,6 +136,10 @@ __all__ = [
 
 # Imported when they are first used: most programs never do.
 _LATER = {
+    "BatchContext": "batch_context",
+    "EnsembleStep": "ensemble_step",
+    "FunctionRequest": "function_request",
+    "InstanceContext": "instance_context",
     "LogMessage": "log_message",
     "Metric": "metric",
     "MetricFamily": "metric_family",
@@ -121,12 +148,18 @@ _LATER = {
     "MetricSample": "metrics_report",
     "MetricSummary": "metrics_report",
     "MetricsReport": "metrics_report",
+    "QueuePolicy": "queue_policy",
+    "RateLimiter": "rate_limiter",
+    "RequestContext": "request_context",
     "Sequence": "sequence",
+    "SequenceBatching": "sequence_batching",
+    "Spec": "spec",
     "Trace": "trace",
     "TraceActivity": "trace",
     "TraceNode": "trace",
     "TraceTensor": "trace",
     "Tracing": "tracing",
+    "WarmUp": "warm_up",
 }
 
 

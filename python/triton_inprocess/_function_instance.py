@@ -1,0 +1,83 @@
+"""What executes a model for one of its instances: the function, or an object of the function's class."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from .instance_context import InstanceContext
+
+__all__ = ["FunctionInstances", "has_life"]
+
+
+def has_life(function: Any) -> bool:
+    """Whether it is an object that wants to be told when it begins or ends."""
+    if isinstance(function, type) or inspect.isroutine(function):
+        return False
+    return any(callable(getattr(function, name, None)) for name in ("initialize", "finalize"))
+
+
+class FunctionInstances:
+    """The callables of a model's instances: one that they share, or an object for each."""
+
+    def __init__(self, function: Callable[..., Any], makes_objects: bool, take_told: Callable[[Any], None]) -> None:
+        """Nothing is made or told yet; `take_told` gets what `initialize` and `finalize` return."""
+        import threading
+
+        self._function = function
+        self._makes_objects = makes_objects
+        self._take_told = take_told
+        self._callables: dict[int, tuple[Callable[..., Any], InstanceContext]] = {}
+        # Held while the function is told: an instance that begins meanwhile finds it ready.
+        self._telling = threading.RLock()
+
+    def begin(self, key: int, context: InstanceContext) -> None:
+        """Make and initialize what executes an instance; what that raises is raised here."""
+        with self._telling:
+            if self._makes_objects:
+                made = self._function()
+                self._tell(made, "initialize", context)
+            else:
+                made = self._function
+                if not self._callables and has_life(made):
+                    self._tell(made, "initialize", context)
+            self._callables[key] = (made, context)
+
+    def end(self, key: int) -> None:
+        """Finalize what executes an instance; nothing happens the second time."""
+        with self._telling:
+            made, _ = self._callables.pop(key, (None, None))
+            if made is not None and (self._makes_objects or (not self._callables and has_life(made))):
+                self._tell(made, "finalize")
+
+    def _tell(self, made: Any, method: str, *arguments: Any) -> None:
+        told = getattr(made, method, None)
+        if callable(told):
+            self._take_told(told(*arguments[: _most_positional(told)]))
+
+    def end_all(self) -> None:
+        """Finalize what Triton has not, where it could not tell."""
+        for key in list(self._callables):
+            self.end(key)
+
+    def __getitem__(self, key: int) -> tuple[Callable[..., Any], InstanceContext]:
+        """What executes an instance, and what it was told."""
+        return self._callables[key]
+
+    def __len__(self) -> int:
+        """How many instances there are."""
+        return len(self._callables)
+
+
+def _most_positional(function: Callable[..., Any]) -> int:
+    """How many positional arguments it takes: `initialize()` without a context is welcome."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 1
+    if any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters):
+        return 1
+    return sum(
+        each.kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for each in parameters
+    )
