@@ -109,6 +109,9 @@ Error take_function_error() noexcept {
     const NativeThreadObject owned_value(value);
     const NativeThreadObject owned_traceback(traceback);
     try {
+        if (value != nullptr && traceback != nullptr) {
+            PyException_SetTraceback(value, traceback);
+        }
         return described(value);
     } catch (const std::exception&) {
         PyErr_Clear();

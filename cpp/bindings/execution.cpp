@@ -4,7 +4,6 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
-#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
@@ -32,7 +31,7 @@ namespace {
 /// Requests that a function is called for. The runner answers them from any thread.
 class Execution {
     std::shared_ptr<RequestBatch> batch_;
-    mutable std::mutex mutex_;
+    std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
 
     /// Triton is called without the GIL, and one call at a time: the runner may answer on one thread what it asks about
     /// on another.
@@ -40,7 +39,7 @@ class Execution {
     auto with_batch(Function function) const {
         const DropDeferred drops;
         const ReleaseGil released;
-        const std::scoped_lock guard(mutex_);
+        const std::scoped_lock guard(*mutex_);
         return function(*batch_);
     }
 
@@ -157,7 +156,7 @@ class Execution {
 }  // namespace
 
 nb::object make_execution(std::shared_ptr<RequestBatch> batch) {
-    return nb::cast(std::make_unique<Execution>(std::move(batch)));
+    return nb::cast(Execution(std::move(batch)));
 }
 
 void register_execution(nb::module_& module) {

@@ -39,6 +39,15 @@ class AsyncRunner(FunctionRunner):
 
     def begin_instance(self, key: int, name: str) -> None:
         """Start the loop with the first one; `initialize` is called on it, and awaited."""
+        self._begin_loop()
+        super().begin_instance(key, name)
+
+    def prepare(self) -> None:
+        """As the first instance does."""
+        self._begin_loop()
+        super().prepare()
+
+    def _begin_loop(self) -> None:
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             # A daemon: what is left of it must not keep the interpreter, which stops the server at its end.
@@ -46,7 +55,6 @@ class AsyncRunner(FunctionRunner):
                 target=self._loop.run_forever, name=f"triton-inprocess-{self.model.name}", daemon=True
             )
             self._thread.start()
-        super().begin_instance(key, name)
 
     def end_instance(self, key: int) -> None:
         """End the loop with the last one."""

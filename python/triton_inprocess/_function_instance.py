@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .instance_context import InstanceContext
@@ -29,37 +29,62 @@ class FunctionInstances:
         self._makes_objects = makes_objects
         self._take_told = take_told
         self._callables: dict[int, tuple[Callable[..., Any], InstanceContext]] = {}
+        self._prepared: list[Callable[..., Any]] = []
+        self._told = False  # of the object that the instances share
         # Held while the function is told: an instance that begins meanwhile finds it ready.
         self._telling = threading.RLock()
+
+    def prepare(self, contexts: Sequence[InstanceContext]) -> None:
+        """Make and initialize, before Triton asks for it, what will execute the instances; what that raises is raised.
+
+        For a model that takes the place of another: a reload that fails would keep Triton from stopping.
+        """
+        with self._telling:
+            for context in contexts:
+                self._prepared.append(self._made(context))
 
     def begin(self, key: int, context: InstanceContext) -> None:
         """Make and initialize what executes an instance; what that raises is raised here."""
         with self._telling:
-            if self._makes_objects:
-                made = self._function()
-                self._tell(made, "initialize", context)
-            else:
-                made = self._function
-                if not self._callables and has_life(made):
-                    self._tell(made, "initialize", context)
+            made = self._prepared.pop() if self._prepared else self._made(context)
             self._callables[key] = (made, context)
+
+    def _made(self, context: InstanceContext) -> Callable[..., Any]:
+        if self._makes_objects:
+            made: Callable[..., Any] = self._function()
+            self._tell(made, "initialize", context)
+            return made
+        if not self._told and has_life(self._function):
+            self._tell(self._function, "initialize", context)
+            self._told = True
+        return self._function
 
     def end(self, key: int) -> None:
         """Finalize what executes an instance; nothing happens the second time."""
         with self._telling:
             made, _ = self._callables.pop(key, (None, None))
-            if made is not None and (self._makes_objects or (not self._callables and has_life(made))):
-                self._tell(made, "finalize")
-
-    def _tell(self, made: Any, method: str, *arguments: Any) -> None:
-        told = getattr(made, method, None)
-        if callable(told):
-            self._take_told(told(*arguments[: _most_positional(told)]))
+            if made is not None:
+                self._finalize(made)
 
     def end_all(self) -> None:
         """Finalize what Triton has not, where it could not tell."""
         for key in list(self._callables):
             self.end(key)
+        with self._telling:
+            while self._prepared:
+                self._finalize(self._prepared.pop())
+
+    def _finalize(self, made: Callable[..., Any]) -> None:
+        if self._makes_objects:
+            self._tell(made, "finalize")
+        elif self._told and not self._callables:
+            self._told = False
+            self._tell(made, "finalize")
+
+    def _tell(self, made: Any, method: str, *arguments: Any) -> None:
+        told = getattr(made, method, None)
+        if callable(told):
+            self._take_told(told(*arguments[: _most_positional(told)]))
 
     def __getitem__(self, key: int) -> tuple[Callable[..., Any], InstanceContext]:
         """What executes an instance, and what it was told."""

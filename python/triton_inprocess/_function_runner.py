@@ -63,6 +63,15 @@ class FunctionRunner:
             self.failure = FunctionTraceback(describe(error)[2])
             raise
 
+    def prepare(self) -> None:
+        """Begin the instances before Triton does; what their `initialize` raises is raised."""
+        model = self.model
+        contexts = [
+            InstanceContext(model.name, model.version, f"{model.name}_0_{index}", model.instances)
+            for index in range(model.instances)
+        ]
+        self.instances.prepare(contexts)
+
     def end_instance(self, key: int) -> None:
         """An instance of the model ends."""
         self.instances.end(key)

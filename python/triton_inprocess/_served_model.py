@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import _native
+from ._function_errors import describe
+from .errors import FunctionTraceback, InternalError, TritonError
 
 if TYPE_CHECKING:
     from ._function_runner import FunctionRunner
-    from .errors import FunctionTraceback
     from .function_model import FunctionModel
 
 __all__ = ["ServedFunction", "ServedModel"]
@@ -18,10 +19,16 @@ __all__ = ["ServedFunction", "ServedModel"]
 class ServedFunction:
     """A function that serves as a version of a model."""
 
-    def __init__(self, model: FunctionModel, folder: Path) -> None:
-        """From here on Triton finds the function behind the model's folder."""
+    def __init__(self, model: FunctionModel, folder: Path, prepare: bool) -> None:
+        """From here on Triton finds the function behind the model's folder.
+
+        With `prepare`, what executes the model begins before; raises InternalError for what that raises, or the
+        TritonError.
+        """
         self.model: FunctionModel = model
         self._runner: FunctionRunner | None = model.runner()
+        if prepare and self._runner is not None:
+            _prepare(self._runner)
         self._native = _native.PythonFunction(
             model.function if self._runner is None else self._runner,
             str(folder / str(model.version)),
@@ -103,3 +110,15 @@ class ServedModel:
         """What Triton still sends to the functions fails."""
         for each in (*self.versions.values(), *self._replaced):
             each.close()
+
+
+def _prepare(runner: FunctionRunner) -> None:
+    try:
+        runner.prepare()
+    except BaseException as error:
+        runner.close()
+        if isinstance(error, TritonError) or not isinstance(error, Exception):
+            raise
+        _, message, text = describe(error)
+        failure = InternalError(f"model {runner.model.name!r} was not loaded: {message}")
+        raise failure from (FunctionTraceback(text) if text else None)

@@ -302,7 +302,7 @@ class FunctionModel:
             inputs[spec.name] = {**described, "input_data_file": f"{index}-{spec.name.encode().hex()}"}
         config = {
             "name": warm_up.name,
-            "batch_size": warm_up.batch_size if self.max_batch_size else 0,
+            "batch_size": warm_up.batch_size,
             "inputs": inputs,
         }
         return config if warm_up.count == 1 else {**config, "count": warm_up.count}

@@ -857,9 +857,14 @@ class Server:
         served_model = present if present is not None else ServedModel()
         former_config = files.read_config(model.name) if present is not None else None
         versions = {*served_model.versions, model.version}
-        folder = files.write_model(model.name, model.version, model.config_text(sorted(versions)), warm_up_files)
-        served = ServedFunction(model, folder)
+        text = model.config_text(sorted(versions))
+        served = ServedFunction(model, files.models / model.name, prepare=present is not None)
         former = served_model.put(served)
+        try:
+            files.write_model(model.name, model.version, text, warm_up_files)
+        except BaseException:
+            served_model.put_back(served, former)
+            raise
         self._functions[model.name] = served_model  # from here on a stop closes it, from a signal handler too
 
         def undo() -> None:
