@@ -70,20 +70,22 @@ PythonFunction* function_of_instance(TRITONBACKEND_ModelInstance* instance) {
 }
 
 void initialize_instance(TRITONBACKEND_ModelInstance* instance) {
-    PythonFunction& function = *function_of_instance(instance);
-    if (function.call() == PythonFunction::Call::runner) {
-        begin_instance(function, instance);
+    Ref<PythonFunction> function(function_of_instance(instance));
+    if (function->call() == PythonFunction::Call::runner) {
+        begin_instance(*function, instance);
     }
-    function.instance_begins();
-    // What tells the finalization that there was an initialization: Triton calls it also after one that failed.
-    check(api().TRITONBACKEND_ModelInstanceSetState(instance, &function));
+    // What tells the finalization that there was an initialization: Triton calls it also after one that failed. A
+    // reference of its own, for the model may be finalized first.
+    check(api().TRITONBACKEND_ModelInstanceSetState(instance, function.get()));
+    function->instance_begins();
+    static_cast<void>(function.detach());
 }
 
 void finalize_instance(TRITONBACKEND_ModelInstance* instance) {
     void* state = nullptr;
     check(api().TRITONBACKEND_ModelInstanceState(instance, &state));
-    auto* const function = static_cast<PythonFunction*>(state);
-    if (function == nullptr) {
+    const auto function = Ref<PythonFunction>::adopt(static_cast<PythonFunction*>(state));
+    if (!function) {
         return;
     }
     function->instance_ends();

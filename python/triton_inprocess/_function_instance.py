@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .errors import InternalError
 from .instance_context import InstanceContext
 
 __all__ = ["FunctionInstances", "has_life"]
@@ -29,7 +30,7 @@ class FunctionInstances:
         self._makes_objects = makes_objects
         self._take_told = take_told
         self._callables: dict[int, tuple[Callable[..., Any], InstanceContext]] = {}
-        self._prepared: list[Callable[..., Any]] = []
+        self._prepared: dict[str, Callable[..., Any]] = {}
         self._told = False  # of the object that the instances share
         # Held while the function is told: an instance that begins meanwhile finds it ready.
         self._telling = threading.RLock()
@@ -37,17 +38,27 @@ class FunctionInstances:
     def prepare(self, contexts: Sequence[InstanceContext]) -> None:
         """Make and initialize, before Triton asks for it, what will execute the instances; what that raises is raised.
 
-        For a model that takes the place of another: a reload that fails would keep Triton from stopping.
+        Triton itself does not survive an instance that fails beside one that has begun, nor can it stop any more after
+        a reload that has failed.
         """
         with self._telling:
             for context in contexts:
-                self._prepared.append(self._made(context))
+                self._prepared[context.instance] = self._made(context)
 
     def begin(self, key: int, context: InstanceContext) -> None:
         """Make and initialize what executes an instance; what that raises is raised here."""
         with self._telling:
-            made = self._prepared.pop() if self._prepared else self._made(context)
+            name = context.instance if context.instance in self._prepared else next(iter(self._prepared), None)
+            made = self._made(context) if name is None else self._prepared.pop(name)
             self._callables[key] = (made, context)
+
+    def begin_broken(self, key: int, context: InstanceContext, reason: str) -> None:
+        """What executes an instance could not be made: its requests are told."""
+
+        def fail(*_: object, **__: object) -> None:
+            raise InternalError(reason)
+
+        self._callables[key] = (fail, context)
 
     def _made(self, context: InstanceContext) -> Callable[..., Any]:
         if self._makes_objects:
@@ -72,7 +83,7 @@ class FunctionInstances:
             self.end(key)
         with self._telling:
             while self._prepared:
-                self._finalize(self._prepared.pop())
+                self._finalize(self._prepared.popitem()[1])
 
     def _finalize(self, made: Callable[..., Any]) -> None:
         if self._makes_objects:

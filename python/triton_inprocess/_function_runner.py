@@ -41,7 +41,7 @@ class FunctionRunner:
         self.arguments = FunctionArguments(model.inputs, model.signature)
         self.instances = FunctionInstances(model.function, model.signature.makes_objects, self.take_told)
         idle = model.sequence_idle_us
-        self.failure: FunctionTraceback | None = None
+        self.failure: InternalError | None = None
         self._states = SequenceStates(idle) if idle is not None else None
 
     def take_told(self, told: Any) -> None:
@@ -53,24 +53,23 @@ class FunctionRunner:
                 "would await them"
             )
 
-    def begin_instance(self, key: int, name: str) -> None:
-        """An instance of the model begins."""
-        model = self.model
-        try:
-            self.instances.begin(key, InstanceContext(model.name, model.version, name, model.instances))
-        except BaseException as error:
-            # Triton tells whoever loads the model what it was; this is how it came.
-            self.failure = FunctionTraceback(describe(error)[2])
-            raise
-
     def prepare(self) -> None:
         """Begin the instances before Triton does; what their `initialize` raises is raised."""
-        model = self.model
-        contexts = [
-            InstanceContext(model.name, model.version, f"{model.name}_0_{index}", model.instances)
-            for index in range(model.instances)
-        ]
-        self.instances.prepare(contexts)
+        self.instances.prepare([self._instance_context(name) for name in self.model.instance_names()])
+
+    def begin_instance(self, key: int, name: str) -> None:
+        """An instance of the model begins. Never raises: see FunctionInstances.prepare."""
+        context = self._instance_context(name)
+        try:
+            self.instances.begin(key, context)
+        except BaseException as error:
+            _, message, text = describe(error)
+            self.failure = InternalError(f"model {self.model.name!r} was not loaded: {message}")
+            self.failure.__cause__ = FunctionTraceback(text)
+            self.instances.begin_broken(key, context, str(self.failure))
+
+    def _instance_context(self, name: str) -> InstanceContext:
+        return InstanceContext(self.model.name, self.model.version, name, len(self.model.instance_names()))
 
     def end_instance(self, key: int) -> None:
         """An instance of the model ends."""

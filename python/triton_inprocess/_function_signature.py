@@ -43,10 +43,11 @@ class FunctionSignature:
         """Look at a function, an object or a class. Raises TypeError for a class whose objects cannot be called."""
         made = _made_class(function)
         if made is not None:
-            target: Any = inspect.getattr_static(made, "__call__", None)  # not the class's own, which makes objects
-            if target is None:
+            if not any(
+                "__call__" in each.__dict__ for each in made.__mro__
+            ):  # not the metaclass's, which makes objects
                 raise TypeError(f"fn is the class {made.__name__}, whose objects cannot be called: it has no __call__")
-            target = made.__call__
+            target: Any = made.__dict__.get("__call__") or made.__call__
         else:
             target = function
         code = _code_of(target)

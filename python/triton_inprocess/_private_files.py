@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import shutil
@@ -65,6 +66,11 @@ class PrivateFiles:
     def write_config(self, name: str, config: str) -> None:
         """Put another configuration in the place of a model's."""
         (self.models / name / "config.pbtxt").write_text(config, encoding="utf-8")
+
+    def touch_version(self, name: str, version: int) -> None:
+        """Have Triton take a version for a new one; nothing happens when there is none."""
+        with contextlib.suppress(FileNotFoundError):
+            os.utime(self.models / name / str(version))
 
     def remove_version(self, name: str, version: int) -> None:
         """Remove the folder of a model's version; nothing happens when there is none."""

@@ -19,15 +19,14 @@ __all__ = ["ServedFunction", "ServedModel"]
 class ServedFunction:
     """A function that serves as a version of a model."""
 
-    def __init__(self, model: FunctionModel, folder: Path, prepare: bool) -> None:
-        """From here on Triton finds the function behind the model's folder.
+    def __init__(self, model: FunctionModel, folder: Path) -> None:
+        """From here on Triton finds the function behind the model's folder; what executes it has begun before.
 
-        With `prepare`, what executes the model begins before; raises InternalError for what that raises, or the
-        TritonError.
+        Raises InternalError for what that raises, or the TritonError.
         """
         self.model: FunctionModel = model
         self._runner: FunctionRunner | None = model.runner()
-        if prepare and self._runner is not None:
+        if self._runner is not None:
             _prepare(self._runner)
         self._native = _native.PythonFunction(
             model.function if self._runner is None else self._runner,
@@ -45,8 +44,8 @@ class ServedFunction:
         return self._native.loaded
 
     @property
-    def failure(self) -> FunctionTraceback | None:
-        """What the beginning of an instance has raised."""
+    def failure(self) -> InternalError | None:
+        """What became of an instance that could not begin."""
         return self._runner.failure if self._runner is not None else None
 
     def restore(self) -> None:

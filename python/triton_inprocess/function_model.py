@@ -228,6 +228,15 @@ class FunctionModel:
         """How long sequences may be idle; None for a model without."""
         return self.batching.max_idle_us if isinstance(self.batching, SequenceBatching) else None
 
+    def instance_names(self) -> list[str]:
+        """How Triton calls the instances, as far as can be told before it makes them."""
+        names = []
+        for index, group in enumerate(self.config([])["instance_group"]):
+            base = group.get("name") or f"{self.name}_{index}"
+            count = int(group.get("count", 1)) * max(len(group.get("gpus", ())), 1)
+            names += [f"{base}_{each}" for each in range(count)]
+        return names
+
     def runner(self) -> FunctionRunner | None:
         """What calls the function for the backend; None where the backend does so directly, which is the fast way."""
         from . import _function_runner

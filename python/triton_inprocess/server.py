@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, TypeVar, overload
 
 from . import _native, _process_options, runtime
 from ._background import BackgroundCall
@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from .warm_up import WarmUp
 
 __all__ = ["Server"]
+
+Function = TypeVar("Function", bound="Callable[..., Any]")
 
 _UNLOAD_POLL = 0.001
 
@@ -558,9 +560,54 @@ class Server:
 
     # Models
 
-    def model(self, name: str, version: int = -1) -> Model:
-        """The model of that name; `version` -1 is the latest that is served. It need not be loaded yet."""
-        return Model(self, name, version)
+    # With a name alone it is a look-up; what the third signature adds makes it a decorator.
+    @overload
+    def model(self, name: str, version: int = -1) -> Model: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def model(self, name: Function, /) -> Function: ...
+
+    @overload
+    def model(
+        self,
+        *,
+        name: str | None = None,
+        inputs: TensorSpecs | None = None,
+        outputs: TensorSpecs | None = None,
+        max_batch_size: int = 0,
+        **declaration: Any,
+    ) -> Callable[[Function], Function]: ...
+
+    def model(self, name: Any = None, version: int | None = None, **declaration: Any) -> Any:
+        """The model of that name; `version` -1 is the latest that is served. It need not be loaded yet.
+
+        As a decorator, bare or with arguments of `add_model`, it serves a function, by default under its own name, and
+        leaves it as it is::
+
+            @server.model(max_batch_size=8, batching=Batching())
+            def scale(
+                x: Annotated[np.ndarray, Spec("FP32", ["batch", -1])],
+            ) -> Annotated[np.ndarray, Spec("FP32", ["batch", -1], name="y")]:
+                return x * 2
+
+        Raises TypeError or ValueError for what is no name, version or function.
+        """
+        if not declaration:
+            if isinstance(name, str) or version is not None or (name is not None and not callable(name)):
+                return Model(self, name, -1 if version is None else version)
+            if name is not None:
+                return self._add_decorated(name, None, None, {})
+        elif callable(name):
+            raise TypeError("model as a decorator takes its arguments by name, and the function after them")
+        return lambda fn: self._add_decorated(fn, name, version, declaration)
+
+    def _add_decorated(self, fn: Any, name: str | None, version: int | None, declaration: dict[str, Any]) -> Any:
+        if name is None:
+            name = getattr(fn, "__name__", None)
+            if name is None:
+                raise TypeError(f"name must be given: {type(fn).__name__} objects have none")
+        self.add_model(fn, name=name, version=1 if version is None else version, **declaration)
+        return fn
 
     def models(self, exclude_not_ready: bool = False) -> dict[str | tuple[str, int], Model]:
         """Every model of the repositories, by name and by (name, version) (TRITONSERVER_ServerModelIndex)."""
@@ -858,7 +905,7 @@ class Server:
         former_config = files.read_config(model.name) if present is not None else None
         versions = {*served_model.versions, model.version}
         text = model.config_text(sorted(versions))
-        served = ServedFunction(model, files.models / model.name, prepare=present is not None)
+        served = ServedFunction(model, files.models / model.name)
         former = served_model.put(served)
         try:
             files.write_model(model.name, model.version, text, warm_up_files)
@@ -876,12 +923,15 @@ class Server:
             if former is None:
                 files.remove_version(model.name, model.version)
 
-        try:
-            self._load_added(native, model.name, undo, keep=present is not None)
-        except TritonError as error:
-            if served.failure is not None:
-                raise error from served.failure
-            raise
+        self._load_added(native, model.name, undo, keep=present is not None)
+        if served.failure is not None:  # of an instance that nobody knew of before
+            if present is None:
+                self.remove_model(model.name)
+            else:
+                undo()
+                files.touch_version(model.name, model.version)
+                native.load_model(model.name)
+            raise served.failure
         if former is not None:
             deadline = time.monotonic() + UNLOAD_GRACE  # what takes longer is closed by the next change, or the stop
             while not served_model.forget_replaced() and time.monotonic() < deadline:
