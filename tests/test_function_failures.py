@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
 import sys
 import threading
@@ -265,6 +266,10 @@ def _generator(x: Array) -> Iterator[Array]:
     yield x
 
 
+def _call(made: Callable[[Array], object], x: Array) -> object:
+    return made(x)
+
+
 @pytest.mark.parametrize(
     ("made", "words"),
     [(_coroutine, ["coroutine", "async def"]), (_generator, ["generator", "decoupled=True"])],
@@ -275,7 +280,7 @@ def test_a_coroutine_or_a_generator_is_no_result(
     server: ti.Server, made: Callable[[Array], object], words: list[str], arguments: dict[str, Any]
 ) -> None:
     with pytest.raises(ti.InternalError) as caught:
-        answer(add(server, lambda x: [made][0](x), name="odd", **arguments), x=array(0))
+        answer(add(server, functools.partial(_call, made), name="odd", **arguments), x=array(0))
     for word in ["'odd'", "'y'", *words]:
         assert word in str(caught.value)
 

@@ -64,8 +64,9 @@ def _converter(spec: TensorSpec, signature: FunctionSignature) -> _Convert | Non
 
 def _importer(hint: type) -> _Convert | None:
     """How the library of that class takes what has `__dlpack__`; None for a class of no such library."""
-    library = sys.modules.get(hint.__module__.partition(".")[0])  # loaded: we have its class
-    if library is None or not hasattr(hint, "__dlpack__"):
+    root = hint.__module__.partition(".")[0]
+    library = sys.modules.get(root)  # loaded: we have its class
+    if library is None or root in ("numpy", "builtins", __name__.partition(".")[0]):
         return None
     places = [library, getattr(library, "dlpack", None), getattr(library, "numpy", None)]
     for place in places:

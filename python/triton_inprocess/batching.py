@@ -42,6 +42,8 @@ class Batching:
         check_sizes(self.preferred_sizes)
         check_bool("preserve_ordering", self.preserve_ordering)
         check_integer("priority_levels", self.priority_levels, 0, 2**63 - 1)
+        if self.preserve_ordering and self.priority_levels > 1:
+            raise ValueError("preserve_ordering and priority_levels of more than 1 contradict each other")
         if self.default_priority is not None:
             if self.priority_levels == 0:
                 raise ValueError("default_priority needs priority_levels of at least 1")
