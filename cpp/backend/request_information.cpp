@@ -47,7 +47,8 @@ RequestInformation::RequestInformation(TRITONBACKEND_Request* request) {
     check(api().TRITONBACKEND_RequestFlags(request, &flags));
     ignore(api().TRITONBACKEND_InferenceRequestTimeoutMicroseconds(request, &timeout_us));
     std::uint32_t count = 0;
-    check(api().TRITONBACKEND_RequestParameterCount(request, &count));
+    // A library without it has no parameters that a request could come with.
+    ignore(api().TRITONBACKEND_RequestParameterCount(request, &count));
     for (std::uint32_t i = 0; i < count; ++i) {
         const char* name = nullptr;
         TRITONSERVER_ParameterType type = TRITONSERVER_PARAMETER_STRING;

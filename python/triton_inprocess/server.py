@@ -578,7 +578,7 @@ class Server:
         **declaration: Any,
     ) -> Callable[[Function], Function]: ...
 
-    def model(self, name: Any = None, version: int | None = None, **declaration: Any) -> Any:
+    def model(self, name: Any = None, version: int = -1, **declaration: Any) -> Any:
         """The model of that name; `version` -1 is the latest that is served. It need not be loaded yet.
 
         As a decorator, bare or with arguments of `add_model`, it serves a function, by default under its own name, and
@@ -593,20 +593,20 @@ class Server:
         Raises TypeError or ValueError for what is no name, version or function.
         """
         if not declaration:
-            if isinstance(name, str) or version is not None or (name is not None and not callable(name)):
-                return Model(self, name, -1 if version is None else version)
+            if callable(name):
+                return self._add_decorated(name, None, version, {})
             if name is not None:
-                return self._add_decorated(name, None, None, {})
+                return Model(self, name, version)
         elif callable(name):
             raise TypeError("model as a decorator takes its arguments by name, and the function after them")
         return lambda fn: self._add_decorated(fn, name, version, declaration)
 
-    def _add_decorated(self, fn: Any, name: str | None, version: int | None, declaration: dict[str, Any]) -> Any:
+    def _add_decorated(self, fn: Any, name: str | None, version: int, declaration: dict[str, Any]) -> Any:
         if name is None:
             name = getattr(fn, "__name__", None)
             if name is None:
                 raise TypeError(f"name must be given: {type(fn).__name__} objects have none")
-        self.add_model(fn, name=name, version=1 if version is None else version, **declaration)
+        self.add_model(fn, name=name, version=1 if version == -1 else version, **declaration)
         return fn
 
     def models(self, exclude_not_ready: bool = False) -> dict[str | tuple[str, int], Model]:
