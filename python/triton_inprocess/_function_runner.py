@@ -36,10 +36,12 @@ class FunctionRunner:
 
     def __init__(self, model: FunctionModel) -> None:
         """Nothing is called yet."""
-        self.model = model
-        self.extras = model.signature.extras
-        self.arguments = FunctionArguments(model.inputs, model.signature)
-        self.instances = FunctionInstances(model.function, model.signature.makes_objects, self.take_told)
+        self.model: FunctionModel = model
+        self.extras: tuple[str, ...] = model.signature.extras
+        self.arguments: FunctionArguments = FunctionArguments(model.inputs, model.signature)
+        self.instances: FunctionInstances = FunctionInstances(
+            model.function, model.signature.makes_objects, self.take_told
+        )
         idle = model.sequence_idle_us
         self.failure: InternalError | None = None
         self._states = SequenceStates(idle) if idle is not None else None
