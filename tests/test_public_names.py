@@ -128,7 +128,7 @@ SIGNATURES: dict[str, list[tuple[str, Any]]] = {
     "Server.ready": [("self", NO_DEFAULT)],
     "Server.metadata": [("self", NO_DEFAULT)],
     "Server.metrics": [("self", NO_DEFAULT), ("format", ti.MetricFormat.PROMETHEUS), ("parsed", False)],
-    "Server.model": [("self", NO_DEFAULT), ("name", NO_DEFAULT), ("version", -1)],
+    "Server.model": [("self", NO_DEFAULT), ("name", None), ("version", -1), ("declaration", NO_DEFAULT)],
     "Server.models": [("self", NO_DEFAULT), ("exclude_not_ready", False)],
     "Server.load": [
         ("self", NO_DEFAULT),
@@ -250,12 +250,23 @@ def test_add_model_takes_the_function_and_then_only_keywords() -> None:
     keywords = {each.name: each.default for each in parameters.values() if each.kind is each.KEYWORD_ONLY}
     assert keywords == {
         "name": NO_DEFAULT,
-        "inputs": NO_DEFAULT,
-        "outputs": NO_DEFAULT,
+        "inputs": None,
+        "outputs": None,
         "max_batch_size": 0,
         "batching": None,
         "instances": 1,
         "version": 1,
+        "batch": True,
+        "requests": False,
+        "decoupled": None,
+        "isolate_failures": False,
+        "max_concurrency": 1024,
+        "response_cache": False,
+        "warm_up": (),
+        "rate_limiter": None,
+        "instance_group": (),
+        "config": None,
+        "replace": False,
     }
     assert list(parameters)[:2] == ["self", "fn"]
 

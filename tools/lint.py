@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PYTHON_FOLDERS = ["python", "tests", "benchmarks", "tools"]
+PYTHON_FOLDERS = ["python", "tests", "benchmarks", "tools", "examples"]
 
 
 def cpp_files() -> list[str]:

@@ -1,9 +1,11 @@
 // What Triton calls: this extension is its own backend.
+#include <cstdint>
 #include <exception>
 #include <string>
 
 #include "backend/batch.h"
 #include "backend/function_registry.h"
+#include "backend/runner_call.h"
 #include "runtime/error.h"
 #include "runtime/function_table.h"
 
@@ -31,7 +33,9 @@ std::string model_directory(TRITONBACKEND_Model* model) {
 }
 
 void initialize_model(TRITONBACKEND_Model* model) {
-    const std::string directory = model_directory(model);
+    std::uint64_t version = 0;
+    check(api().TRITONBACKEND_ModelVersion(model, &version));
+    const std::string directory = model_directory(model) + "/" + std::to_string(version);
     Ref<PythonFunction> function = FunctionRegistry::instance().find(directory);
     if (!function) {
         throw Error(TRITONSERVER_ERROR_NOT_FOUND, "no Python function of this process belongs to '" + directory +
@@ -39,6 +43,10 @@ void initialize_model(TRITONBACKEND_Model* model) {
                                                       "Server.add_model");
     }
     check(api().TRITONBACKEND_ModelSetState(model, function.get()));
+    TRITONSERVER_Server* server = nullptr;
+    check(api().TRITONBACKEND_ModelServer(model, &server));
+    function->set_server(server);
+    function->model_begins();
     static_cast<void>(function.detach());
 }
 
@@ -48,10 +56,46 @@ PythonFunction* function_of(TRITONBACKEND_Model* model) {
     return static_cast<PythonFunction*>(state);
 }
 
-void execute(TRITONBACKEND_ModelInstance* instance, TRITONBACKEND_Request** requests, std::uint32_t count) {
+void finalize_model(TRITONBACKEND_Model* model) {
+    const auto function = Ref<PythonFunction>::adopt(function_of(model));
+    if (function) {
+        function->model_ends();
+    }
+}
+
+PythonFunction* function_of_instance(TRITONBACKEND_ModelInstance* instance) {
     TRITONBACKEND_Model* model = nullptr;
     check(api().TRITONBACKEND_ModelInstanceModel(instance, &model));
-    execute_batch(*function_of(model), instance, requests, count);
+    return function_of(model);
+}
+
+void initialize_instance(TRITONBACKEND_ModelInstance* instance) {
+    Ref<PythonFunction> function(function_of_instance(instance));
+    if (function->call() == PythonFunction::Call::runner) {
+        begin_instance(*function, instance);
+    }
+    // What tells the finalization that there was an initialization: Triton calls it also after one that failed. A
+    // reference of its own, for the model may be finalized first.
+    check(api().TRITONBACKEND_ModelInstanceSetState(instance, function.get()));
+    function->instance_begins();
+    static_cast<void>(function.detach());
+}
+
+void finalize_instance(TRITONBACKEND_ModelInstance* instance) {
+    void* state = nullptr;
+    check(api().TRITONBACKEND_ModelInstanceState(instance, &state));
+    const auto function = Ref<PythonFunction>::adopt(static_cast<PythonFunction*>(state));
+    if (!function) {
+        return;
+    }
+    function->instance_ends();
+    if (function->call() == PythonFunction::Call::runner) {
+        end_instance(*function, instance);
+    }
+}
+
+void execute(TRITONBACKEND_ModelInstance* instance, TRITONBACKEND_Request** requests, std::uint32_t count) {
+    execute_batch(*function_of_instance(instance), instance, requests, count);
 }
 
 }  // namespace
@@ -66,8 +110,16 @@ TRITON_INPROCESS_EXPORT TRITONSERVER_Error* TRITONBACKEND_ModelInitialize(TRITON
 }
 
 TRITON_INPROCESS_EXPORT TRITONSERVER_Error* TRITONBACKEND_ModelFinalize(TRITONBACKEND_Model* model) {
-    return triton_inprocess::guarded(
-        [&] { triton_inprocess::Ref<triton_inprocess::PythonFunction>::adopt(triton_inprocess::function_of(model)); });
+    return triton_inprocess::guarded([&] { triton_inprocess::finalize_model(model); });
+}
+
+TRITON_INPROCESS_EXPORT TRITONSERVER_Error* TRITONBACKEND_ModelInstanceInitialize(
+    TRITONBACKEND_ModelInstance* instance) {
+    return triton_inprocess::guarded([&] { triton_inprocess::initialize_instance(instance); });
+}
+
+TRITON_INPROCESS_EXPORT TRITONSERVER_Error* TRITONBACKEND_ModelInstanceFinalize(TRITONBACKEND_ModelInstance* instance) {
+    return triton_inprocess::guarded([&] { triton_inprocess::finalize_instance(instance); });
 }
 
 TRITON_INPROCESS_EXPORT TRITONSERVER_Error* TRITONBACKEND_ModelInstanceExecute(TRITONBACKEND_ModelInstance* instance,

@@ -12,6 +12,7 @@
 #include "bindings/held_object.h"
 #include "bindings/numpy.h"
 #include "runtime/error.h"
+#include "runtime/function_table.h"
 
 namespace nb = nanobind;
 
@@ -21,7 +22,7 @@ namespace {
 CachedAttribute general_conversion("triton_inprocess._convert", "to_output_tensor");
 
 [[noreturn]] void refuse(const PythonFunction& function, const std::string& reason) {
-    throw Error(TRITONSERVER_ERROR_INVALID_ARG, "the function of model '" + function.model_name() + "' " + reason);
+    throw Error(TRITONSERVER_ERROR_INTERNAL, "the function of model '" + function.model_name() + "' " + reason);
 }
 
 std::string expected_shape(const TensorSpec& spec, const PythonFunction& function, std::int64_t rows) {
@@ -132,16 +133,6 @@ void check_result(PyObject* result, const PythonFunction& function) {
     }
 }
 
-std::vector<Tensor> take_outputs(PyObject* result, const PythonFunction& function, std::int64_t rows) {
-    check_result(result, function);
-    std::vector<Tensor> outputs;
-    outputs.reserve(function.outputs().size());
-    for (std::size_t i = 0; i < function.outputs().size(); ++i) {
-        outputs.push_back(to_output(output_value(result, i, function), function.outputs()[i], function, rows));
-    }
-    return outputs;
-}
-
 /// The keyword arguments: a new reference.
 PyObject* to_arguments(const PythonFunction& function, const std::vector<Tensor>& inputs) {
     nb::dict arguments;
@@ -152,6 +143,29 @@ PyObject* to_arguments(const PythonFunction& function, const std::vector<Tensor>
 }
 
 }  // namespace
+
+std::vector<Tensor> take_outputs(PyObject* result, const PythonFunction& function, std::int64_t rows) {
+    check_result(result, function);
+    std::vector<Tensor> outputs;
+    outputs.reserve(function.outputs().size());
+    for (std::size_t i = 0; i < function.outputs().size(); ++i) {
+        outputs.push_back(to_output(output_value(result, i, function), function.outputs()[i], function, rows));
+    }
+    return outputs;
+}
+
+void log_failure(const PythonFunction& function, const Error& error) noexcept {
+    if (error.code() != TRITONSERVER_ERROR_INTERNAL) {
+        return;  // one that the function has raised on purpose: it is for the caller
+    }
+    try {
+        const std::string& text = error.detail().empty() ? error.message() : error.detail();
+        ignore(api().TRITONSERVER_LogMessage(TRITONSERVER_LOG_ERROR, "function_call.cpp", __LINE__,
+                                             ("model '" + function.model_name() + "' has failed: " + text).c_str()));
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
+        // Out of memory: the caller is told all the same.
+    }
+}
 
 std::vector<Tensor> call_function(const PythonFunction& function, const std::vector<Tensor>& inputs,
                                   std::int64_t rows) {

@@ -28,9 +28,12 @@ void FunctionRegistry::add(const std::string& model_directory, Ref<PythonFunctio
     functions_[model_directory] = std::move(function);
 }
 
-void FunctionRegistry::remove(const std::string& model_directory) noexcept {
+void FunctionRegistry::remove(const std::string& model_directory, const PythonFunction& function) noexcept {
     const std::scoped_lock guard(mutex_);
-    functions_.erase(model_directory);
+    const auto found = functions_.find(model_directory);
+    if (found != functions_.end() && found->second.get() == &function) {
+        functions_.erase(found);
+    }
 }
 
 Ref<PythonFunction> FunctionRegistry::find(const std::string& model_directory) const {

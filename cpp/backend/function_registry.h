@@ -14,7 +14,8 @@ class FunctionRegistry {
     static FunctionRegistry& instance();
 
     void add(const std::string& model_directory, Ref<PythonFunction> function);
-    void remove(const std::string& model_directory) noexcept;
+    /// Nothing happens when another function has taken its place.
+    void remove(const std::string& model_directory, const PythonFunction& function) noexcept;
 
     /// Null for a folder that nobody has registered.
     Ref<PythonFunction> find(const std::string& model_directory) const;

@@ -3,10 +3,12 @@
 
 #include <nanobind/nanobind.h>
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "abi/types.h"
 #include "backend/tensor_spec.h"
 #include "tensor/ref_counted.h"
 
@@ -14,12 +16,17 @@ namespace triton_inprocess {
 
 class PythonFunction final : public RefCounted {
   public:
+    /// How it is called: `direct`, with the arrays of a batch; or a `runner` of triton_inprocess._function_runner calls
+    /// it, which is given Executions and told of instances.
+    enum class Call { direct, runner };
+
     PythonFunction(std::string model_name, std::vector<TensorSpec> inputs, std::vector<TensorSpec> outputs,
-                   bool batched)
+                   bool batched, Call call)
         : model_name_(std::move(model_name)),
           inputs_(std::move(inputs)),
           outputs_(std::move(outputs)),
-          batched_(batched) {}
+          batched_(batched),
+          call_(call) {}
 
     const std::string& model_name() const noexcept { return model_name_; }
     const std::vector<TensorSpec>& inputs() const noexcept { return inputs_; }
@@ -27,6 +34,27 @@ class PythonFunction final : public RefCounted {
 
     /// Whether the first dimension of every tensor is the batch.
     bool batched() const noexcept { return batched_; }
+
+    Call call() const noexcept { return call_; }
+
+    /// Which server it belongs to, once Triton has the model.
+    void set_server(const TRITONSERVER_Server* server) noexcept { server_.store(server); }
+    const TRITONSERVER_Server* server() const noexcept { return server_.load(); }
+
+    /// How many executions there can be at once: one for each instance, or one thread for all.
+    void instance_begins() noexcept { instances_.fetch_add(1); }
+    void instance_ends() noexcept { instances_.fetch_sub(1); }
+    void set_own_thread() noexcept { own_thread_.store(true); }
+    int lanes() const noexcept { return own_thread_.load() ? 1 : instances_.load(); }
+
+    /// How many of its executions wait for the model itself: returns that with this one.
+    int self_wait_begins() noexcept { return self_waits_.fetch_add(1) + 1; }
+    void self_wait_ends() noexcept { self_waits_.fetch_sub(1); }
+
+    /// How many of Triton's models use it: one while it is loaded, none after Triton's finalization of the model.
+    void model_begins() noexcept { models_.fetch_add(1); }
+    void model_ends() noexcept { models_.fetch_sub(1); }
+    int models() const noexcept { return models_.load(); }
 
     /// The function itself, or nothing once its model was removed. Needs the GIL.
     nanobind::object function() const { return nanobind::borrow(function_); }
@@ -40,6 +68,12 @@ class PythonFunction final : public RefCounted {
     std::vector<TensorSpec> inputs_;
     std::vector<TensorSpec> outputs_;
     bool batched_;
+    Call call_;
+    std::atomic<int> models_{0};
+    std::atomic<int> instances_{0};
+    std::atomic<int> self_waits_{0};
+    std::atomic<bool> own_thread_{false};
+    std::atomic<const TRITONSERVER_Server*> server_{nullptr};
     PyObject* function_ = nullptr;
 };
 

@@ -45,6 +45,12 @@ const char* class_name(TRITONSERVER_Error_Code code) noexcept {
     return "UnknownError";
 }
 
+nb::object text_object(const std::string& text) {
+    return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+}
+
+}  // namespace
+
 Error described(PyObject* exception) {
     Error undescribed(TRITONSERVER_ERROR_INTERNAL, "an exception whose description failed, too");
     const nb::tuple arguments = nb::make_tuple(nb::handle(exception));
@@ -53,9 +59,13 @@ Error described(PyObject* exception) {
         PyErr_Clear();
         return undescribed;
     }
-    const nb::handle pair(description.get());
-    return Error(static_cast<TRITONSERVER_Error_Code>(nb::cast<int>(pair[0])), nb::cast<std::string>(pair[1]));
+    const nb::handle parts(description.get());
+    Error error(static_cast<TRITONSERVER_Error_Code>(nb::cast<int>(parts[0])), nb::cast<std::string>(parts[1]));
+    error.set_detail(nb::cast<std::string>(parts[2]));
+    return error;
 }
+
+namespace {
 
 void translate(const std::exception_ptr& pointer, void* /*unused*/) {
     try {
@@ -81,8 +91,12 @@ std::string text_of(nb::handle object) {
 }
 
 nb::object to_exception(const Error& error) {
-    return errors_module().attr(class_name(error.code()))(nb::steal(PyUnicode_DecodeUTF8(
-        error.message().data(), static_cast<Py_ssize_t>(error.message().size()), "backslashreplace")));
+    const nb::module_ errors = errors_module();
+    nb::object exception = errors.attr(class_name(error.code()))(text_object(error.message()));
+    if (!error.detail().empty()) {
+        exception.attr("__cause__") = errors.attr("FunctionTraceback")(text_object(error.detail()));
+    }
+    return exception;
 }
 
 Error take_function_error() noexcept {
@@ -95,6 +109,9 @@ Error take_function_error() noexcept {
     const NativeThreadObject owned_value(value);
     const NativeThreadObject owned_traceback(traceback);
     try {
+        if (value != nullptr && traceback != nullptr) {
+            PyException_SetTraceback(value, traceback);
+        }
         return described(value);
     } catch (const std::exception&) {
         PyErr_Clear();

@@ -19,6 +19,10 @@ nanobind::object to_exception(const Error& error);
 /// triton_inprocess._function_errors.describe.
 Error take_function_error() noexcept;
 
+/// The error that an exception means which was raised by a function, with its traceback as the detail. As above, but
+/// throws what goes wrong.
+Error described(PyObject* exception);
+
 void register_errors(nanobind::module_& module);
 
 }  // namespace triton_inprocess

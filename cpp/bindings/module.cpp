@@ -23,6 +23,7 @@
 #include "bindings/enums.h"
 #include "bindings/errors.h"
 #include "bindings/event_loop_hub.h"
+#include "bindings/execution.h"
 #include "bindings/gil.h"
 #include "bindings/infer.h"
 #include "bindings/inference_response.h"
@@ -102,6 +103,7 @@ NB_MODULE(_native_once, module) {
     ti::register_trace_record(module);
     ti::register_trace_queue(module);
     ti::register_infer(module);
+    ti::register_execution(module);
     ti::register_python_function(module);
 }
 

@@ -37,10 +37,12 @@ std::vector<TensorSpec> to_specs(const std::vector<SpecTuple>& tuples) {
 class FunctionOwner {
   public:
     FunctionOwner(nb::object callable, std::string directory, const std::string& model_name,
-                  const std::vector<SpecTuple>& inputs, const std::vector<SpecTuple>& outputs, bool batched)
+                  const std::vector<SpecTuple>& inputs, const std::vector<SpecTuple>& outputs, bool batched,
+                  bool runner)
         : callable_(std::move(callable)),
           directory_(std::move(directory)),
-          function_(make_ref<PythonFunction>(model_name, to_specs(inputs), to_specs(outputs), batched)) {
+          function_(make_ref<PythonFunction>(model_name, to_specs(inputs), to_specs(outputs), batched,
+                                             runner ? PythonFunction::Call::runner : PythonFunction::Call::direct)) {
         function_->set_function(callable_.ptr());
         FunctionRegistry::instance().add(directory_, function_);
     }
@@ -48,12 +50,18 @@ class FunctionOwner {
     FunctionOwner(const FunctionOwner&) = delete;
     FunctionOwner& operator=(const FunctionOwner&) = delete;
 
+    /// Takes its place again, in which another function was tried.
+    void restore() { FunctionRegistry::instance().add(directory_, function_); }
+
     /// From now on the model has no function: what Triton still sends it fails.
     void close() noexcept {
-        FunctionRegistry::instance().remove(directory_);
+        FunctionRegistry::instance().remove(directory_, *function_);
         function_->set_function(nullptr);
         callable_.reset();
     }
+
+    /// Whether Triton has the model still.
+    bool loaded() const noexcept { return function_->models() > 0; }
 
     std::array<PyObject*, 1> held() const noexcept { return {callable_.ptr()}; }
     void let_go() noexcept { close(); }
@@ -69,10 +77,12 @@ class FunctionOwner {
 void register_python_function(nb::module_& module) {
     using namespace nb::literals;
     nb::class_<FunctionOwner>(module, "PythonFunction", nb::type_slots(garbage_collection_slots<FunctionOwner>()),
-                              "A Python function that serves as the model in the folder `directory`.")
+                              "A Python function that serves as the model in the version folder `directory`.")
         .def(nb::init<nb::object, std::string, const std::string&, const std::vector<SpecTuple>&,
-                      const std::vector<SpecTuple>&, bool>(),
-             "function"_a, "directory"_a, "model_name"_a, "inputs"_a, "outputs"_a, "batched"_a)
+                      const std::vector<SpecTuple>&, bool, bool>(),
+             "function"_a, "directory"_a, "model_name"_a, "inputs"_a, "outputs"_a, "batched"_a, "runner"_a)
+        .def_prop_ro("loaded", &FunctionOwner::loaded, "Whether Triton has the model still, or again.")
+        .def("restore", &FunctionOwner::restore, "Take the folder's place again, in which another was tried.")
         .def("close", &FunctionOwner::close);
     module.def(
         "executing_model",

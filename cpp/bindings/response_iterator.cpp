@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "backend/self_wait.h"
 #include "bindings/garbage_collection.h"
 #include "bindings/gil.h"
 #include "bindings/representation.h"
@@ -39,6 +40,7 @@ std::unique_ptr<InferenceResponse> ResponseIterator::wait() {
         }
         {
             const auto time = wait_time(request_.deadline());
+            const SelfWait waiting(*request_.block());
             const ReleaseGil guard;
             queue->wait_for(time);
         }

@@ -268,6 +268,9 @@ void RequestBlock::on_response(TRITONSERVER_InferenceResponse* response, std::ui
     // Whoever wants to be told of everything may ask for the label of any model.
     const Ref<ClassLabels> labels = observer ? make_ref<ClassLabels>() : block->labels_;
     std::unique_ptr<InferenceResponse> taken = InferenceResponse::take(response, flags, labels.get());
+    if (taken->error) {
+        taken->error->set_detail(std::exchange(block->error_detail_, {}));
+    }
     if (block->outputs_) {
         block->outputs_->check(*taken);
     }

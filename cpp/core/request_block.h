@@ -65,6 +65,9 @@ class RequestBlock final : public RefCounted {
     /// The input buffer that holds `address`, or null. Only while the request is in flight.
     Ref<Buffer> owner_of(const void* address) const noexcept;
 
+    /// What the error that will be the answer has beside its message. For the thread that answers, before it does.
+    void set_error_detail(std::string detail) noexcept { error_detail_ = std::move(detail); }
+
     const ServerState& server() const noexcept { return *server_; }
     const std::string& model_name() const noexcept { return model_name_; }
 
@@ -127,6 +130,7 @@ class RequestBlock final : public RefCounted {
     Ref<RequestOutputs> outputs_;    ///< … with this or null …
     Ref<RequestObserver> observer_;  ///< … or this.
     Ref<ClassLabels> labels_;        ///< Null: they are not read.
+    std::string error_detail_;
     std::atomic<int> outstanding_{0};
     std::atomic<bool> answered_{false};
     std::atomic<int> claims_{0};

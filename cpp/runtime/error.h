@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <string>
+#include <utility>
 
 #include "abi/types.h"
 
@@ -16,12 +17,17 @@ class Error : public std::exception {
     const std::string& message() const noexcept { return message_; }
     const char* what() const noexcept override { return message_.c_str(); }
 
+    /// What is too long for a message: the traceback of a Python function. It stays in this process.
+    const std::string& detail() const noexcept { return detail_; }
+    void set_detail(std::string detail) noexcept { detail_ = std::move(detail); }
+
     /// The same error as a C object, for returning it to Triton, which then owns it.
     TRITONSERVER_Error* to_c() const noexcept;
 
   private:
     TRITONSERVER_Error_Code code_;
     std::string message_;
+    std::string detail_;
 };
 
 /// Turns a C error into an exception and deletes it; does nothing for NULL, which is success.

@@ -26,9 +26,11 @@ from ._native import (
     SharedTensor,
     Tensor,
 )
+from .batching import Batching
 from .errors import (
     AlreadyExistsError,
     CancelledError,
+    FunctionTraceback,
     InternalError,
     InvalidArgumentError,
     NotFoundError,
@@ -38,35 +40,50 @@ from .errors import (
     UnsupportedError,
 )
 from .flags import ModelBatchFlag, ModelTxnPropertyFlag
-from .function_model import Batching, TensorSpec
 from .model import Model
 from .options import ModelLoadDeviceLimit, Options, RateLimiterResource
 from .request import InferenceRequest
 from .server import Server
+from .tensor_spec import TensorSpec
 
 if TYPE_CHECKING:
+    from .batch_context import BatchContext
+    from .ensemble_step import EnsembleStep
+    from .function_request import FunctionRequest
+    from .instance_context import InstanceContext
     from .log_message import LogMessage
     from .memory_allocator import MemoryAllocator
     from .metric import Metric
     from .metric_family import MetricFamily
     from .metrics_report import MetricFamilyReport, MetricHistogram, MetricSample, MetricsReport, MetricSummary
+    from .queue_policy import QueuePolicy
+    from .rate_limiter import RateLimiter
+    from .request_context import RequestContext
     from .sequence import Sequence
+    from .sequence_batching import SequenceBatching
     from .serving import Serving
+    from .spec import Spec
     from .trace import Trace, TraceActivity, TraceNode, TraceTensor
     from .tracing import Tracing
+    from .warm_up import WarmUp
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AlreadyExistsError",
     "AsyncResponseIterator",
+    "BatchContext",
     "Batching",
     "CancelledError",
     "DLDeviceType",
     "DataType",
+    "EnsembleStep",
+    "FunctionRequest",
+    "FunctionTraceback",
     "InferenceRequest",
     "InferenceResponse",
     "InferenceTraceActivity",
+    "InstanceContext",
     "InstanceGroupKind",
     "InternalError",
     "InvalidArgumentError",
@@ -93,14 +110,19 @@ __all__ = [
     "NativeMemoryAllocator",
     "NotFoundError",
     "Options",
+    "QueuePolicy",
     "RateLimitMode",
+    "RateLimiter",
     "RateLimiterResource",
+    "RequestContext",
     "ResponseIterator",
     "Sequence",
+    "SequenceBatching",
     "Server",
     "Serving",
     "SharedMemoryPool",
     "SharedTensor",
+    "Spec",
     "Tensor",
     "TensorSpec",
     "Trace",
@@ -112,6 +134,7 @@ __all__ = [
     "UnavailableError",
     "UnknownError",
     "UnsupportedError",
+    "WarmUp",
     "capi",
     "errors",
     "runtime",
@@ -119,6 +142,10 @@ __all__ = [
 
 # Imported when they are first used: most programs never do.
 _LATER = {
+    "BatchContext": "batch_context",
+    "EnsembleStep": "ensemble_step",
+    "FunctionRequest": "function_request",
+    "InstanceContext": "instance_context",
     "LogMessage": "log_message",
     "MemoryAllocator": "memory_allocator",
     "Metric": "metric",
@@ -128,13 +155,19 @@ _LATER = {
     "MetricSample": "metrics_report",
     "MetricSummary": "metrics_report",
     "MetricsReport": "metrics_report",
+    "QueuePolicy": "queue_policy",
+    "RateLimiter": "rate_limiter",
+    "RequestContext": "request_context",
     "Sequence": "sequence",
+    "SequenceBatching": "sequence_batching",
     "Serving": "serving",
+    "Spec": "spec",
     "Trace": "trace",
     "TraceActivity": "trace",
     "TraceNode": "trace",
     "TraceTensor": "trace",
     "Tracing": "tracing",
+    "WarmUp": "warm_up",
 }
 
 

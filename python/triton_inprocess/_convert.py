@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import UserString
 from collections.abc import Collection, Iterator, Sequence
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
 import numpy as np
@@ -127,6 +128,11 @@ _PROTOCOLS = ((_is_dlpack, import_dlpack), (_is_cuda_array, import_cuda_array))
 
 def to_output_tensor(value: Any, data_type: DataType) -> Tensor:
     """What a function returned for an output; numbers and lists, which have no type of their own, take `data_type`."""
+    if isinstance(value, CoroutineType):
+        value.close()  # nobody will await it, which Python would warn of
+        raise TypeError("a coroutine: a function that is to be awaited is declared with async def")
+    if isinstance(value, (GeneratorType, AsyncGeneratorType)):
+        raise TypeError("a generator: a function that yields its responses is declared with decoupled=True")
     untyped = data_type is not DataType.BYTES and isinstance(value, (bool, int, float, list, tuple))
     return from_any(value, data_type) if untyped else Tensor.from_any(value)
 

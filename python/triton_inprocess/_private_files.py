@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from .function_model import BACKEND_NAME
@@ -42,13 +43,38 @@ class PrivateFiles:
                 if backend.is_dir() and not link.exists():
                     link.symlink_to(backend.resolve())
 
-    def write_model(self, name: str, version: int, config: str) -> Path:
-        """Write a model's configuration and its (empty) version folder; returns the model's folder."""
+    def write_model(self, name: str, version: int, config: str, warm_up: Mapping[str, bytes] | None = None) -> Path:
+        """Write a model's configuration, its (empty) version folder and what it is warmed up with.
+
+        Returns the model's folder. Triton takes a version that is there already for a new one.
+        """
         folder = self.models / name
         folder.mkdir(exist_ok=True)  # but not its parents: they are there, or were removed for good
-        (folder / str(version)).mkdir()
+        (folder / str(version)).mkdir(exist_ok=True)
+        os.utime(folder / str(version))
+        if warm_up:
+            (folder / "warmup").mkdir(exist_ok=True)
+            for file, content in warm_up.items():
+                (folder / "warmup" / file).write_bytes(content)
         (folder / "config.pbtxt").write_text(config, encoding="utf-8")
         return folder
+
+    def read_config(self, name: str) -> str:
+        """A model's configuration."""
+        return (self.models / name / "config.pbtxt").read_text(encoding="utf-8")
+
+    def write_config(self, name: str, config: str) -> None:
+        """Put another configuration in the place of a model's."""
+        (self.models / name / "config.pbtxt").write_text(config, encoding="utf-8")
+
+    def touch_version(self, name: str, version: int) -> None:
+        """Have Triton take a version for a new one; nothing happens when there is none."""
+        with contextlib.suppress(FileNotFoundError):
+            os.utime(self.models / name / str(version))
+
+    def remove_version(self, name: str, version: int) -> None:
+        """Remove the folder of a model's version; nothing happens when there is none."""
+        shutil.rmtree(self.models / name / str(version), ignore_errors=True)
 
     def remove_model(self, name: str) -> None:
         """Remove a model's folder; nothing happens when there is none."""

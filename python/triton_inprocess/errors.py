@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = [
     "AlreadyExistsError",
     "CancelledError",
+    "FunctionTraceback",
     "InternalError",
     "InvalidArgumentError",
     "NotFoundError",
@@ -49,6 +50,25 @@ class AlreadyExistsError(TritonError):
 
 class CancelledError(TritonError):
     """The request was cancelled (TRITONSERVER_ERROR_CANCELLED)."""
+
+
+class FunctionTraceback(Exception):
+    """The traceback of a model's function that has failed in this process: the `__cause__` of the error it led to.
+
+    It is text, so that no frame of the function lives on. What the function has raised is the last line.
+
+    Attributes:
+        text: The traceback, as Python prints it.
+    """
+
+    def __init__(self, text: str) -> None:
+        """Made where a response's error is."""
+        super().__init__(text)
+        self.text: str = text
+
+    def __str__(self) -> str:
+        """The traceback, on lines of its own."""
+        return f'\n"""\n{self.text.rstrip()}\n"""'
 
 
 _CODES: dict[type[TritonError], int] = {  # TRITONSERVER_Error_Code

@@ -2,70 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import (
-    _convert,
     _function_errors,  # noqa: F401 - imported now: Triton's threads must not import
 )
-from ._native import DataType
+from ._checks import check_bool, check_integer
+from ._function_instance import has_life
+from ._function_signature import FunctionSignature
+from ._model_config import merged, to_text
+from ._native import DataType, Tensor
+from .batching import MAXIMUM_BATCH, Batching
+from .rate_limiter import RateLimiter
+from .sequence_batching import SequenceBatching
+from .spec import Spec
+from .tensor_spec import TensorSpec, TensorSpecs, to_specs
+from .warm_up import WarmUp
 
-__all__ = ["BACKEND_NAME", "Batching", "FunctionModel", "TensorSpec", "TensorSpecs"]
+if TYPE_CHECKING:
+    from ._function_runner import FunctionRunner
+
+__all__ = ["BACKEND_NAME", "FunctionModel", "check_name"]
 
 BACKEND_NAME = "triton_inprocess"
 
-_MAXIMUM_BATCH = 2**31 - 1
-
-
-@dataclass(frozen=True)
-class TensorSpec:
-    """Name, type and shape of an input or output.
-
-    Attributes:
-        name: Its name; for an input also the keyword that the function is called with.
-        data_type: A DataType, Triton's name of one, or a numpy dtype (str and bytes mean BYTES).
-        shape: Size of each dimension, without the batch dimension; -1 for any size.
-    """
-
-    name: str
-    data_type: DataType
-    shape: tuple[int, ...]
-
-    def __init__(self, name: str, data_type: Any, shape: Sequence[int]) -> None:
-        """Check and keep the declaration; raises TypeError or ValueError naming what is wrong."""
-        if not isinstance(name, str):
-            raise TypeError(f"name of a TensorSpec must be a str, not {type(name).__name__}")
-        if not name or "\0" in name:
-            raise ValueError(f"name of a TensorSpec must not be empty or contain a NUL character, not {name!r}")
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "data_type", _convert.to_data_type(data_type))
-        object.__setattr__(self, "shape", _checked_shape(name, shape))
-
-
-@dataclass(frozen=True)
-class Batching:
-    """Triton's dynamic batcher, which joins requests that arrive together.
-
-    Attributes:
-        max_queue_delay_us: Microseconds that a request may wait for others.
-        preferred_sizes: Batch sizes that are worth waiting for; by default the largest that can be had.
-    """
-
-    max_queue_delay_us: int = 0
-    preferred_sizes: Sequence[int] = field(default=())
-
-    def __post_init__(self) -> None:
-        """Check the fields; raises TypeError or ValueError naming the one that is wrong."""
-        _check_integer("max_queue_delay_us", self.max_queue_delay_us, 0, 2**63 - 1)
-        if isinstance(self.preferred_sizes, (str, bytes)) or not isinstance(self.preferred_sizes, Iterable):
-            raise TypeError(f"preferred_sizes must be a sequence of ints, not {type(self.preferred_sizes).__name__}")
-        for size in self.preferred_sizes:
-            _check_integer("each of preferred_sizes", size, 1, _MAXIMUM_BATCH)
-
-
-TensorSpecs = Sequence[TensorSpec] | Mapping[str, tuple[Any, Sequence[int]]]
+# What `config` must not say, and who says it.
+_OWN_FIELDS = {
+    "name": "name",
+    "backend": None,
+    "platform": None,
+    "input": "inputs",
+    "output": "outputs",
+    "max_batch_size": "max_batch_size",
+    "model_transaction_policy": "decoupled",
+    "version_policy": "version",
+    "model_warmup": "warm_up",
+}
 
 
 @dataclass(frozen=True)
@@ -74,125 +49,321 @@ class FunctionModel:
 
     function: Callable[..., Any]
     name: str
+    signature: FunctionSignature
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
-    max_batch_size: int
-    batching: Batching | None
-    instances: int
-    version: int
+    max_batch_size: int = 0
+    batching: Batching | SequenceBatching | None = None
+    instances: int = 1
+    version: int = 1
+    batch: bool = True
+    requests: bool = False
+    decoupled: bool = False
+    isolate_failures: bool = False
+    max_concurrency: int = 1024
+    response_cache: bool = False
+    warm_up: tuple[WarmUp, ...] = ()
+    rate_limiter: RateLimiter | None = None
+    instance_group: tuple[Mapping[str, Any], ...] = ()
+    extra_config: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def declared(
+        cls,
+        function: Any,
+        *,
+        inputs: TensorSpecs | None,
+        outputs: TensorSpecs | None,
+        decoupled: bool | None,
+        warm_up: Sequence[WarmUp],
+        instance_group: Sequence[Mapping[str, Any]],
+        config: Mapping[str, Any] | None,
+        **fields: Any,
+    ) -> FunctionModel:
+        """A model of what `add_model` was given; raises TypeError or ValueError naming the argument."""
+        if not callable(function):
+            raise TypeError(f"fn must be callable, not {type(function).__name__}")
+        signature = FunctionSignature.of(function)
+        of_inputs = signature.input_specs() if inputs is None else {}
+        of_outputs = signature.output_specs() if outputs is None else {}
+        batched = any(spec.batched for spec in (*of_inputs.values(), *of_outputs.values()))
+        if batched and fields.get("max_batch_size") == 0:
+            raise ValueError('max_batch_size must be at least 1, as the function has a Spec with a "batch" dimension')
+        if decoupled is not None:
+            check_bool("decoupled", decoupled)
+        yields = signature.kind in ("generator", "async generator")
+        if yields and decoupled is False:
+            raise ValueError(f"decoupled must not be False: fn is a{'n' * (signature.kind[0] == 'a')} {signature.kind}")
+        return cls(
+            function=function,
+            signature=signature,
+            inputs=_from_annotations(of_inputs) if inputs is None else to_specs("inputs", inputs),
+            outputs=_from_annotations(of_outputs) if outputs is None else to_specs("outputs", outputs),
+            decoupled=yields if decoupled is None else decoupled,
+            warm_up=_tuple_of("warm_up", warm_up, WarmUp),
+            instance_group=_tuple_of("instance_group", instance_group, Mapping),
+            extra_config=_checked_config(config),
+            **fields,
+        )
 
     def __post_init__(self) -> None:
         """Check the declaration; raises TypeError or ValueError naming the argument."""
-        if not callable(self.function):
-            raise TypeError(f"fn must be callable, not {type(self.function).__name__}")
-        _check_name(self.name)
-        if not self.outputs:
-            raise ValueError("outputs must not be empty")
+        check_name(self.name)
         for argument, specs in (("inputs", self.inputs), ("outputs", self.outputs)):
+            if not specs:
+                raise ValueError(f"{argument} must not be empty")
             names = [spec.name for spec in specs]
             if len(set(names)) != len(names):
                 raise ValueError(f"{argument} names a tensor twice: {names}")
-        _check_integer("max_batch_size", self.max_batch_size, 0, _MAXIMUM_BATCH)
-        _check_integer("instances", self.instances, 1, 2**31 - 1)
-        _check_integer("version", self.version, 1, 2**63 - 1)
-        if self.batching is not None:
-            if not isinstance(self.batching, Batching):
-                raise TypeError(f"batching must be a Batching or None, not {type(self.batching).__name__}")
-            if self.max_batch_size == 0:
-                raise ValueError("batching needs a max_batch_size of at least 1")
-            too_large = [size for size in self.batching.preferred_sizes if size > self.max_batch_size]
-            if too_large:
-                raise ValueError(f"preferred_sizes {too_large} are larger than max_batch_size {self.max_batch_size}")
-        if not self.inputs:
-            raise ValueError("inputs must not be empty")
-        _check_parameters(self.function, [spec.name for spec in self.inputs])
+        check_integer("max_batch_size", self.max_batch_size, 0, MAXIMUM_BATCH)
+        check_integer("instances", self.instances, 1, 2**31 - 1)
+        check_integer("version", self.version, 1, 2**63 - 1)
+        check_integer("max_concurrency", self.max_concurrency, 1, 2**31 - 1)
+        for argument in ("batch", "requests", "isolate_failures", "response_cache"):
+            check_bool(argument, getattr(self, argument))
+        self._check_batching()
+        self._check_kind()
+        self._check_extras()
+        self._check_parameters()
+        if self.rate_limiter is not None and not isinstance(self.rate_limiter, RateLimiter):
+            raise TypeError(f"rate_limiter must be a RateLimiter or None, not {type(self.rate_limiter).__name__}")
+        if self.instance_group and (self.instances != 1 or self.rate_limiter is not None):
+            raise ValueError("instance_group says what instances and rate_limiter would: give one or the other")
+        self._check_warm_up()
 
-    def config(self) -> str:
-        """The model's configuration (config.pbtxt)."""
-        lines = [
-            f"name: {_quoted(self.name)}",
-            f"backend: {_quoted(BACKEND_NAME)}",
-            f"max_batch_size: {self.max_batch_size}",
-            *(_tensor_entry("input", spec) for spec in self.inputs),
-            *(_tensor_entry("output", spec) for spec in self.outputs),
-            # Not left to Triton, which would make one instance for each GPU.
-            f"instance_group [ {{ count: {self.instances} kind: KIND_CPU }} ]",
-            f"version_policy {{ specific {{ versions: [ {self.version} ] }} }}",
-        ]
-        if self.batching is not None:
-            sizes = ", ".join(str(size) for size in self.batching.preferred_sizes)
-            preferred = f" preferred_batch_size: [ {sizes} ]" if sizes else ""
-            delay = self.batching.max_queue_delay_us
-            lines.append(f"dynamic_batching {{ max_queue_delay_microseconds: {delay}{preferred} }}")
-        return "\n".join(lines) + "\n"
+    def _check_batching(self) -> None:
+        batching = self.batching
+        if batching is None:
+            return
+        if not isinstance(batching, (Batching, SequenceBatching)):
+            raise TypeError(f"batching must be a Batching, a SequenceBatching or None, not {type(batching).__name__}")
+        if isinstance(batching, Batching) and self.max_batch_size == 0:
+            raise ValueError("batching needs a max_batch_size of at least 1")
+        too_large = [size for size in batching.preferred_sizes if size > max(self.max_batch_size, 1)]
+        if too_large:
+            raise ValueError(f"preferred_sizes {too_large} are larger than max_batch_size {self.max_batch_size}")
 
+    def _check_kind(self) -> None:
+        kind = self.signature.kind
+        whole = {"batch=False": not self.batch, "requests=True": self.requests}
+        given = [argument for argument, is_given in whole.items() if is_given]
+        if len(given) > 1:
+            raise ValueError("batch=False and requests=True contradict each other")
+        if given and (self.decoupled or self.is_async):
+            what = f"a{'n' * kind.startswith('a')} {kind}" if kind != "function" else "decoupled"
+            raise ValueError(
+                f"{given[0]} is for functions that return, and fn is {what}: it is called for each request"
+            )
+        if kind == "async function" and self.decoupled:
+            raise ValueError("decoupled is for functions that yield, and fn is an async function: use yield in it")
+        if self.isolate_failures and (given or self.decoupled or self.is_async):
+            raise ValueError("isolate_failures is for functions of whole batches: others fail request by request")
+        if self.response_cache and self.decoupled:
+            raise ValueError("response_cache is for models of one response, and fn is decoupled")
 
-def to_specs(argument: str, specs: TensorSpecs) -> tuple[TensorSpec, ...]:
-    """The declarations in one form; `argument` is what errors call them."""
-    if isinstance(specs, Mapping):
-        return tuple(_named_spec(argument, name, value) for name, value in specs.items())
-    if not isinstance(specs, Iterable) or isinstance(specs, (str, bytes)):
-        raise TypeError(
-            f"{argument} must be TensorSpecs, or a dict of name to (dtype, shape), not {type(specs).__name__}"
+    def _check_extras(self) -> None:
+        if self.requests and self.signature.extras:
+            raise TypeError(f"fn must not ask for {self.signature.extras[0]} with requests=True: each request has it")
+        if "parameters" in self.signature.extras and self.calls_batches and self.max_batch_size > 0:
+            raise TypeError(
+                "fn must not ask for parameters when it takes whole batches, of several requests: ask for context, "
+                "and see context.requests"
+            )
+        names = {spec.name for spec in self.inputs} & set(self.signature.extras)
+        if names:
+            raise ValueError(
+                f"inputs must not be called {sorted(names)[0]!r}, which fn has as a keyword-only parameter"
+            )
+        if not self.batch:
+            for spec in self.inputs:
+                if (
+                    self.signature.input_type(spec.name) in (Tensor, "Tensor")
+                    or self.signature.bytes_as(spec.name) == "raw"
+                ):
+                    raise TypeError(
+                        f"input {spec.name!r} comes as one piece of memory, which has no rows: use batch=True"
+                    )
+
+    def _check_parameters(self) -> None:
+        parameters = self.signature.parameters
+        if parameters is None:
+            return  # a builtin that does not tell: the first call will
+        signature = inspect.Signature(parameters)
+        if self.requests:
+            try:
+                signature.bind([])
+            except TypeError as error:
+                raise TypeError(f"fn cannot be called with a list of requests: {error}") from None
+            return
+        names = [spec.name for spec in self.inputs]
+        try:
+            signature.bind(**dict.fromkeys([*names, *self.signature.extras]))
+        except TypeError as error:
+            raise TypeError(f"fn cannot be called with the inputs {', '.join(names)} as keywords: {error}") from None
+
+    def _check_warm_up(self) -> None:
+        declared = {spec.name for spec in self.inputs}
+        for index, each in enumerate(self.warm_up):
+            if set(each.inputs) != declared:
+                raise ValueError(
+                    f"warm_up[{index}] has the inputs {sorted(each.inputs)}, declared are {sorted(declared)}"
+                )
+            if each.batch_size > max(self.max_batch_size, 1):
+                raise ValueError(
+                    f"warm_up[{index}] has batch_size {each.batch_size}, max_batch_size is {self.max_batch_size}"
+                )
+
+    @property
+    def is_async(self) -> bool:
+        """Whether calls of the function are awaited."""
+        return self.signature.kind.startswith("async")
+
+    @property
+    def calls_batches(self) -> bool:
+        """Whether the function takes whole batches."""
+        return self.batch and not (self.requests or self.decoupled or self.is_async)
+
+    @property
+    def sequence_idle_us(self) -> int | None:
+        """How long sequences may be idle; None for a model without."""
+        return self.batching.max_idle_us if isinstance(self.batching, SequenceBatching) else None
+
+    def instance_names(self) -> list[str]:
+        """How Triton calls the instances, as far as can be told before it makes them."""
+        names = []
+        for index, group in enumerate(self.config([])["instance_group"]):
+            base = group.get("name") or f"{self.name}_{index}"
+            count = int(group.get("count", 1)) * max(len(group.get("gpus", ())), 1)
+            names += [f"{base}_{each}" for each in range(count)]
+        return names
+
+    def runner(self) -> FunctionRunner | None:
+        """What calls the function for the backend; None where the backend does so directly, which is the fast way."""
+        from . import _function_runner
+        from ._async_runner import AsyncRunner
+        from ._function_arguments import FunctionArguments
+
+        if self.is_async:
+            return AsyncRunner(self)
+        if self.decoupled:
+            return _function_runner.GeneratorRunner(self)
+        if self.requests:
+            return _function_runner.RequestsRunner(self)
+        if not self.batch and self.max_batch_size > 0:
+            return _function_runner.SampleRunner(self)
+        needed = (
+            self.signature.extras
+            or self.signature.makes_objects
+            or has_life(self.function)
+            or self.isolate_failures
+            or isinstance(self.batching, SequenceBatching)
+            or not FunctionArguments(self.inputs, self.signature).plain
         )
-    result = tuple(specs)
-    for spec in result:
-        if not isinstance(spec, TensorSpec):
-            raise TypeError(f"{argument} must hold TensorSpecs, not {type(spec).__name__}")
-    return result
+        return _function_runner.BatchRunner(self) if needed else None
+
+    def tuples(self, specs: tuple[TensorSpec, ...]) -> list[tuple[str, DataType, list[int]]]:
+        """Inputs or outputs as the backend takes them."""
+        return [(spec.name, spec.data_type, list(spec.shape)) for spec in specs]
+
+    def config(self, versions: Sequence[int]) -> dict[str, Any]:
+        """The model's configuration, when it has these versions."""
+        # Not left to Triton, which would make one instance for each GPU.
+        group: dict[str, Any] = {"count": self.instances, "kind": "KIND_CPU"}
+        if self.rate_limiter is not None:
+            group["rate_limiter"] = self.rate_limiter.config()
+        config: dict[str, Any] = {
+            "name": self.name,
+            "backend": BACKEND_NAME,
+            "max_batch_size": self.max_batch_size,
+            "input": [spec.config() for spec in self.inputs],
+            "output": [spec.config() for spec in self.outputs],
+            "instance_group": [dict(each) for each in self.instance_group] or [group],
+            "version_policy": {"specific": {"versions": sorted(versions)}},
+        }
+        if self.batching is not None:
+            key = "sequence_batching" if isinstance(self.batching, SequenceBatching) else "dynamic_batching"
+            config[key] = self.batching.config()
+        if self.decoupled:
+            config["model_transaction_policy"] = {"decoupled": True}
+        if self.response_cache:
+            config["response_cache"] = {"enable": True}
+        if self.warm_up:
+            config["model_warmup"] = [self._warm_up_config(index, each) for index, each in enumerate(self.warm_up)]
+        return merged(config, self.extra_config)
+
+    def config_text(self, versions: Sequence[int]) -> str:
+        """The same as config.pbtxt has it."""
+        return to_text(self.config(versions))
+
+    def warm_up_files(self) -> dict[str, bytes]:
+        """What the files of the warm-up hold, by name; raises TypeError or ValueError for inputs that do not fit."""
+        files = {}
+        for index, each in enumerate(self.warm_up):
+            for spec in self.inputs:
+                files[f"{index}-{spec.name.encode().hex()}"] = self._warm_up_tensor(index, each, spec)[1]
+        return files
+
+    def _warm_up_config(self, index: int, warm_up: WarmUp) -> dict[str, Any]:
+        inputs = {}
+        for spec in self.inputs:
+            shape, _ = self._warm_up_tensor(index, warm_up, spec)
+            described = {"data_type": spec.config()["data_type"], "dims": shape}
+            inputs[spec.name] = {**described, "input_data_file": f"{index}-{spec.name.encode().hex()}"}
+        config = {
+            "name": warm_up.name,
+            "batch_size": warm_up.batch_size,
+            "inputs": inputs,
+        }
+        return config if warm_up.count == 1 else {**config, "count": warm_up.count}
+
+    @staticmethod
+    def _warm_up_tensor(index: int, warm_up: WarmUp, spec: TensorSpec) -> tuple[list[int], bytes]:
+        import ctypes
+
+        try:
+            tensor = Tensor.from_any(warm_up.inputs[spec.name], spec.data_type).to_host()
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"input {spec.name!r} of warm_up[{index}]: {error}") from None
+        shape = list(tensor.shape)
+        fits = len(shape) == len(spec.shape) and all(
+            declared in (-1, size) for declared, size in zip(spec.shape, shape, strict=True)
+        )
+        if not fits:
+            raise ValueError(
+                f"input {spec.name!r} of warm_up[{index}] has shape {shape}, declared is {list(spec.shape)}"
+            )
+        return shape, ctypes.string_at(tensor.data_ptr, tensor.size) if tensor.size else b""
 
 
-def _named_spec(argument: str, name: str, value: Any) -> TensorSpec:
-    if not isinstance(value, tuple) or len(value) != 2:
-        raise TypeError(f"{argument}[{name!r}] must be a tuple (dtype, shape), not {value!r}")
-    return TensorSpec(name, *value)
+def _from_annotations(specs: Mapping[str, Spec]) -> tuple[TensorSpec, ...]:
+    return tuple(TensorSpec(name, spec.data_type, spec.shape) for name, spec in specs.items())
 
 
-def _checked_shape(name: str, shape: Sequence[int]) -> tuple[int, ...]:
-    if isinstance(shape, (str, bytes)) or not isinstance(shape, Iterable):
-        raise TypeError(f"shape of {name!r} must be a sequence of ints, not {type(shape).__name__}")
-    result = tuple(shape)
-    for size in result:
-        _check_integer(f"each dimension of the shape of {name!r}", size, -1, 2**63 - 1)
-    if not result:
-        raise ValueError(f"shape of {name!r} must not be empty: Triton has no tensors without dimensions, use (1,)")
-    return tuple(int(size) for size in result)
+def _tuple_of(argument: str, values: Any, kind: type) -> tuple[Any, ...]:
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Sequence):
+        raise TypeError(f"{argument} must be a list, not {type(values).__name__}")
+    for value in values:
+        if not isinstance(value, kind):
+            raise TypeError(f"{argument} must hold {kind.__name__}s, not {type(value).__name__}")
+    return tuple(values)
 
 
-def _check_integer(argument: str, value: object, low: int, high: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{argument} must be an int, not {type(value).__name__}")
-    if not low <= value <= high:
-        raise ValueError(f"{argument} must be from {low} to {high}, not {value}")
+def _checked_config(config: object) -> Mapping[str, Any]:
+    if config is None:
+        return {}
+    if not isinstance(config, Mapping):
+        raise TypeError(f"config must be a dict or None, not {type(config).__name__}")
+    for key in config:
+        if key in _OWN_FIELDS:
+            instead = _OWN_FIELDS[key]
+            hint = f": it is said by {instead}" if instead is not None else ""
+            raise ValueError(f"config must not have {key!r}{hint}")
+    return config
 
 
-def _check_parameters(function: Callable[..., Any], names: list[str]) -> None:
-    import inspect
-
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return  # a builtin that does not tell: the first call will
-    try:
-        signature.bind(**dict.fromkeys(names))
-    except TypeError as error:
-        raise TypeError(f"fn cannot be called with the inputs {', '.join(names)} as keywords: {error}") from None
-
-
-def _check_name(name: object) -> None:
+def check_name(name: object) -> None:
+    """Raises TypeError or ValueError for what cannot be the name of a model."""
     if not isinstance(name, str):
         raise TypeError(f"name must be a str, not {type(name).__name__}")
     if not name or name in (".", "..") or "/" in name or "\0" in name or len(name.encode()) > 255:
         raise ValueError(f"name must be a file name of 1 to 255 bytes, not {name!r}")
-
-
-def _quoted(text: str) -> str:
-    """A string of protobuf's text format; everything but plain ASCII as octal escapes."""
-    plain = set(range(0x20, 0x7F)) - {ord('"'), ord("\\")}
-    return '"' + "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in text.encode()) + '"'
-
-
-def _tensor_entry(kind: str, spec: TensorSpec) -> str:
-    data_type = "STRING" if spec.data_type is DataType.BYTES else spec.data_type.name
-    dims = ", ".join(str(size) for size in spec.shape)
-    return f"{kind} [ {{ name: {_quoted(spec.name)} data_type: TYPE_{data_type} dims: [ {dims} ] }} ]"

@@ -8,9 +8,9 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, TypeVar, overload
 
 from . import _native, _process_options, runtime
 from ._background import BackgroundCall
@@ -45,14 +45,23 @@ if TYPE_CHECKING:
     from ._load_progress import LoadProgress, Progress
     from ._log_forwarder import LogForwarder
     from ._private_files import PrivateFiles
+    from ._served_model import ServedModel
     from ._trace_delivery import TraceDelivery
     from .asgi import Limits
-    from .function_model import Batching, FunctionModel, TensorSpecs
+    from .batching import Batching
+    from .ensemble_step import EnsembleStep
+    from .function_model import FunctionModel
     from .metrics_report import MetricsReport
+    from .rate_limiter import RateLimiter
     from .runtime import Runtime
+    from .sequence_batching import SequenceBatching
     from .serving import Serving
+    from .tensor_spec import TensorSpecs
+    from .warm_up import WarmUp
 
 __all__ = ["Server"]
+
+Function = TypeVar("Function", bound="Callable[..., Any]")
 
 _UNLOAD_POLL = 0.001
 
@@ -85,7 +94,7 @@ class Server:
         self._files: PrivateFiles | None = None
         self._log: LogForwarder | None = None
         self._traces: TraceDelivery | None = None
-        self._functions: dict[str, _native.PythonFunction] = {}
+        self._functions: dict[str, ServedModel] = {}
         self._servings: list[Serving] = []
         self._effective = Options()  # while it runs: its options with what other servers have set for the process
         self._ending: BackgroundCall[TritonError | None] | None = None
@@ -557,9 +566,54 @@ class Server:
 
     # Models
 
-    def model(self, name: str, version: int = -1) -> Model:
-        """The model of that name; `version` -1 is the latest that is served. It need not be loaded yet."""
-        return self._model_class()(self, name, version)
+    # With a name alone it is a look-up; what the third signature adds makes it a decorator.
+    @overload
+    def model(self, name: str, version: int = -1) -> Model: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def model(self, name: Function, /) -> Function: ...
+
+    @overload
+    def model(
+        self,
+        *,
+        name: str | None = None,
+        inputs: TensorSpecs | None = None,
+        outputs: TensorSpecs | None = None,
+        max_batch_size: int = 0,
+        **declaration: Any,
+    ) -> Callable[[Function], Function]: ...
+
+    def model(self, name: Any = None, version: int = -1, **declaration: Any) -> Any:
+        """The model of that name; `version` -1 is the latest that is served. It need not be loaded yet.
+
+        As a decorator, bare or with arguments of `add_model`, it serves a function, by default under its own name, and
+        leaves it as it is::
+
+            @server.model(max_batch_size=8, batching=Batching())
+            def scale(
+                x: Annotated[np.ndarray, Spec("FP32", ["batch", -1])],
+            ) -> Annotated[np.ndarray, Spec("FP32", ["batch", -1], name="y")]:
+                return x * 2
+
+        Raises TypeError or ValueError for what is no name, version or function.
+        """
+        if not declaration:
+            if callable(name):
+                return self._add_decorated(name, None, version, {})
+            if name is not None:
+                return self._model_class()(self, name, version)
+        elif callable(name):
+            raise TypeError("model as a decorator takes its arguments by name, and the function after them")
+        return lambda fn: self._add_decorated(fn, name, version, declaration)
+
+    def _add_decorated(self, fn: Any, name: str | None, version: int, declaration: dict[str, Any]) -> Any:
+        if name is None:
+            name = getattr(fn, "__name__", None)
+            if name is None:
+                raise TypeError(f"name must be given: {type(fn).__name__} objects have none")
+        self.add_model(fn, name=name, version=1 if version == -1 else version, **declaration)
+        return fn
 
     def _model_class(self) -> type[Model]:
         if self.options.output_memory_allocator is None:
@@ -798,95 +852,215 @@ class Server:
         fn: Callable[..., Any],
         *,
         name: str,
-        inputs: TensorSpecs,
-        outputs: TensorSpecs,
+        inputs: TensorSpecs | None = None,
+        outputs: TensorSpecs | None = None,
         max_batch_size: int = 0,
-        batching: Batching | None = None,
+        batching: Batching | SequenceBatching | None = None,
         instances: int = 1,
         version: int = 1,
+        batch: bool = True,
+        requests: bool = False,
+        decoupled: bool | None = None,
+        isolate_failures: bool = False,
+        max_concurrency: int = 1024,
+        response_cache: bool = False,
+        warm_up: Sequence[WarmUp] = (),
+        rate_limiter: RateLimiter | None = None,
+        instance_group: Sequence[Mapping[str, Any]] = (),
+        config: Mapping[str, Any] | None = None,
+        replace: bool = False,
     ) -> Model:
         """Serve a Python function as a model of this server, in this process.
 
         `fn(**arrays)` is called with a read-only numpy array for each input (for BYTES an object array of bytes) and
         returns an array, a tuple in the order of `outputs`, or a dict by name. The arrays are views of the caller's
         memory when one request is executed, and of one gathered buffer otherwise; one that the function keeps stays
-        valid. An exception fails the requests of that batch.
+        valid. An exception fails the requests of that batch: the caller gets a TritonError of the same class, or an
+        InternalError for any other exception, whose `__cause__` is a FunctionTraceback; Triton's log has it, too.
+
+        What `fn` is decides how it is called:
+
+        - A generator function sends a response for each value that it yields, to one request; it is closed when the
+          request is cancelled.
+        - An `async def` function or async generator is called for each request, and many calls run at once on an event
+          loop of the model's own, on a thread of its own.
+        - A class makes an object for each instance. An object that has them is told of its life by
+          `initialize(context)`, with an InstanceContext, and `finalize()`; when the first raises, the load fails.
+        - With the keyword-only parameters `context` or `parameters` it is told of the request: a RequestContext (a
+          BatchContext when it takes whole batches), and the request's parameters by name.
+        - An annotation `Annotated[T, Spec(...)]` says type and shape where `inputs` or `outputs` are not given. With or
+          without a Spec an input comes as the type that it is annotated with, if that is a Tensor or an array of a
+          library with DLPack (`torch.Tensor`, `jax.Array`, `cupy.ndarray`).
 
         Args:
             fn: The function.
             name: The model's name.
-            inputs: What it takes: TensorSpecs, or a dict of name to (dtype, shape).
+            inputs: What it takes: TensorSpecs, or a dict of name to (dtype, shape); by default what the annotations
+                say.
             outputs: What it returns, likewise.
             max_batch_size: With 1 or more, the first dimension of every tensor is the batch, up to this size; `shape`
                 leaves it out.
-            batching: Turns on Triton's dynamic batcher, which joins requests that arrive together.
+            batching: Turns on Triton's dynamic batcher, which joins requests that arrive together, or its sequence
+                batcher, which keeps requests apart that belong to a sequence.
             instances: How many executions may run at once, each on a thread of its own.
-            version: The model's version.
+            version: The model's version. A function may be added for another version of a model that was added, with
+                the same configuration.
+            batch: False to have it called with single samples: each row of a batch, without the batch dimension.
+            requests: True to have it called with a list of FunctionRequests; it returns a list with the outputs of
+                each, or an exception, which fails that request alone.
+            decoupled: True for a function that returns an iterator over its responses without being a generator
+                function; by default only generator functions send several responses.
+            isolate_failures: True to call a function that has raised once more for each request of the batch alone, so
+                that only those fail which make it raise. It then must not mind being called twice.
+            max_concurrency: For `async` functions, how many calls may run at once; more wait in Triton's queue.
+            response_cache: Whether Triton may answer equal requests from its cache; needs `Options.cache_config`.
+            warm_up: Requests that each instance gets before the model is ready.
+            rate_limiter: What each execution needs; needs `Options.rate_limiter_mode`.
+            instance_group: Triton's configuration of instances, as dicts, instead of `instances`.
+            config: Any other part of Triton's model configuration, as a dict, merged over what follows from the rest.
+            replace: Whether the function may take the place of one that was added under this name and version: requests
+                are served all the while, and by the new one when this returns. When it cannot be loaded, the former one
+                goes on.
 
         Raises:
             TypeError, ValueError: An argument is of the wrong type or value, or `fn` does not take these inputs.
             AlreadyExistsError: There is a model of that name.
+            InternalError, InvalidArgumentError: The model could not be loaded: `initialize` has raised, a warm-up has
+                failed, or `config` makes no sense to Triton.
             UnavailableError: The server is in mode NONE or POLL, in which Triton takes no models; or it is stopped.
         """
-        from .function_model import FunctionModel, to_specs
+        from .function_model import FunctionModel
 
-        files = self._files  # before the question whether it runs: a signal handler may stop it in between
-        native = self._running()
-        if not self._explicit() or files is None:
-            mode = self.options.model_control_mode
-            raise UnavailableError(
-                f"add_model needs model_control_mode None or EXPLICIT, not {mode.name if mode is not None else None}"
-            )
-        model = FunctionModel(
-            function=fn,
+        native, files = self._takes_models("add_model")
+        model = FunctionModel.declared(
+            fn,
             name=name,
-            inputs=to_specs("inputs", inputs),
-            outputs=to_specs("outputs", outputs),
+            inputs=inputs,
+            outputs=outputs,
             max_batch_size=max_batch_size,
             batching=batching,
             instances=instances,
             version=version,
+            batch=batch,
+            requests=requests,
+            decoupled=decoupled,
+            isolate_failures=isolate_failures,
+            max_concurrency=max_concurrency,
+            response_cache=response_cache,
+            warm_up=warm_up,
+            rate_limiter=rate_limiter,
+            instance_group=instance_group,
+            config=config,
         )
+        _flag("replace", replace)
+        warm_up_files = model.warm_up_files()
+        model.config_text([version])  # what is wrong with `config` is said before anything is changed
         with self._changing:
-            if any(entry["name"] == name for entry in model_index(native)):
-                raise AlreadyExistsError(f"there is a model {name!r} already")
             try:
-                self._add(native, model, files)
+                self._add(native, model, files, warm_up_files, replace)
             except OSError:
                 self._running()  # a signal handler may have stopped the server meanwhile, and removed its files
                 raise
         return self.model(name)
 
-    def _add(self, native: TRITONSERVER_Server, model: FunctionModel, files: PrivateFiles) -> None:
-        folder = files.write_model(model.name, model.version, model.config())
-        function = _native.PythonFunction(
-            model.function,
-            str(folder),
-            model.name,
-            [(spec.name, spec.data_type, list(spec.shape)) for spec in model.inputs],
-            [(spec.name, spec.data_type, list(spec.shape)) for spec in model.outputs],
-            model.max_batch_size > 0,
-        )
-        self._functions[model.name] = function  # from here on a stop closes it, from a signal handler too
+    def _takes_models(self, method: str) -> tuple[TRITONSERVER_Server, PrivateFiles]:
+        files = self._files  # before the question whether it runs: a signal handler may stop it in between
+        native = self._running()
+        if not self._explicit() or files is None:
+            mode = self.options.model_control_mode
+            raise UnavailableError(
+                f"{method} needs model_control_mode None or EXPLICIT, not {mode.name if mode is not None else None}"
+            )
+        return native, files
 
-        def forget() -> None:
-            self._functions.pop(model.name, None)
-            function.close()
-            files.remove_model(model.name)
+    def _add(
+        self,
+        native: TRITONSERVER_Server,
+        model: FunctionModel,
+        files: PrivateFiles,
+        warm_up_files: dict[str, bytes],
+        replace: bool,
+    ) -> None:
+        from ._served_model import ServedFunction, ServedModel
+
+        present = self._functions.get(model.name)
+        if present is None:
+            self._require_new(native, model.name)
+        elif not present.versions or (model.version in present.versions and not replace):
+            raise AlreadyExistsError(f"there is a model {model.name!r} already")
+        elif differences := present.config_differences(model):
+            raise ValueError(
+                f"version {model.version} of model {model.name!r} must be declared as its other versions are; "
+                f"{', '.join(differences)} would differ"
+            )
+        else:
+            present.forget_replaced()
+        served_model = present if present is not None else ServedModel()
+        former_config = files.read_config(model.name) if present is not None else None
+        versions = {*served_model.versions, model.version}
+        text = model.config_text(sorted(versions))
+        served = ServedFunction(model, files.models / model.name)
+        former = served_model.put(served)
+        try:
+            files.write_model(model.name, model.version, text, warm_up_files)
+        except BaseException:
+            served_model.put_back(served, former)
+            raise
+        self._functions[model.name] = served_model  # from here on a stop closes it, from a signal handler too
+
+        def undo() -> None:
+            if former_config is None:
+                self._forget(model.name, files)
+                return
+            served_model.put_back(served, former)
+            files.write_config(model.name, former_config)
+            if former is None:
+                files.remove_version(model.name, model.version)
+
+        self._load_added(native, model.name, undo, keep=present is not None)
+        if served.failure is not None:  # of an instance that nobody knew of before
+            if present is None:
+                self.remove_model(model.name)
+            else:
+                undo()
+                files.touch_version(model.name, model.version)
+                native.load_model(model.name)
+            raise served.failure
+        if former is not None:
+            deadline = time.monotonic() + UNLOAD_GRACE  # what takes longer is closed by the next change, or the stop
+            while not served_model.forget_replaced() and time.monotonic() < deadline:
+                time.sleep(_UNLOAD_POLL)
+
+    @staticmethod
+    def _require_new(native: TRITONSERVER_Server, name: str) -> None:
+        if any(entry["name"] == name for entry in model_index(native)):
+            raise AlreadyExistsError(f"there is a model {name!r} already")
+
+    def _forget(self, name: str, files: PrivateFiles) -> None:
+        served = self._functions.pop(name, None)
+        if served is not None:
+            served.close()
+        files.remove_model(name)
+
+    @staticmethod
+    def _load_added(native: TRITONSERVER_Server, name: str, undo: Callable[[], None], keep: bool) -> None:
+        """Load a model whose files were written; `undo` is called when that fails, or when a signal ends the wait."""
 
         def load() -> None:
             try:
-                native.load_model(model.name)
+                native.load_model(name)
             except BaseException:
-                forget()
+                undo()
                 raise
 
-        def unload() -> None:
+        def give_up() -> None:
+            if keep:
+                return  # it was loaded in the place of another, and nobody minds
             with contextlib.suppress(TritonError):  # it did not load, or the server is stopped
-                native.unload_model(model.name)
-            forget()
+                native.unload_model(name)
+            undo()
 
-        loading = BackgroundCall(load, unload)
+        loading = BackgroundCall(load, give_up)
         try:
             loading.start()
             loading.result()
@@ -894,10 +1068,66 @@ class Server:
             loading.abandon()  # where a signal has ended the wait
             raise
 
-    def remove_model(self, name: str) -> None:
-        """Unload a model that `add_model` has added, wait for its requests in flight, and forget its function.
+    def add_ensemble(
+        self,
+        name: str,
+        steps: Sequence[EnsembleStep],
+        *,
+        inputs: TensorSpecs | None = None,
+        outputs: TensorSpecs | None = None,
+        max_batch_size: int | None = None,
+        config: Mapping[str, Any] | None = None,
+    ) -> Model:
+        """Serve models of this server, one after the other, as one model: Triton hands the tensors on.
 
-        Raises NotFoundError for any other model.
+        ::
+
+            server.add_ensemble("classify", [
+                EnsembleStep("scale", inputs={"image": "image"}, outputs={"scaled": "pixels"}),
+                EnsembleStep("digits", inputs={"x": "pixels"}, outputs={"label": "label"}),
+            ])
+
+        Its inputs are the tensors that no step writes, its outputs those that no step reads.
+
+        Args:
+            name: The ensemble's name.
+            steps: The models, and the ensemble's tensors that they read and write.
+            inputs: Types and shapes of its inputs; by default those of the models, which must be loaded then.
+            outputs: Likewise, and which of the tensors are outputs.
+            max_batch_size: The largest batch; by default that which every step takes, or 0 if one takes none.
+            config: Any other part of Triton's model configuration, as a dict, merged over what follows from the rest.
+
+        Raises:
+            TypeError, ValueError: An argument is of the wrong type or value, or a model has no such input or output.
+            AlreadyExistsError: There is a model of that name.
+            InternalError, InvalidArgumentError: The ensemble could not be loaded: the steps do not fit each other.
+            NotFoundError, UnavailableError: A model is not there, or not loaded. The server is in mode NONE or POLL, or
+                stopped.
+        """
+        from ._ensemble import ensemble_config
+        from ._served_model import ServedModel
+
+        native, files = self._takes_models("add_ensemble")
+        text = ensemble_config(
+            name,
+            steps,
+            inputs=inputs,
+            outputs=outputs,
+            max_batch_size=max_batch_size,
+            config=config,
+            config_of=lambda model, version: Model(self, model, version).config(),
+        )
+        with self._changing:
+            self._require_new(native, name)
+            files.write_model(name, 1, text)
+            self._functions[name] = ServedModel()
+            self._load_added(native, name, lambda: self._forget(name, files), keep=False)
+        return self.model(name)
+
+    def remove_model(self, name: str) -> None:
+        """Unload a model that `add_model` or `add_ensemble` has added, wait for its requests, and forget it.
+
+        A function that wants to be told is finalized by then. Raises NotFoundError for any other model.
         """
         _text("name", name)
         native = self._running()
@@ -907,13 +1137,18 @@ class Server:
             if name not in self._functions:
                 raise self._no_function(name)
             native.unload_model(name)
-            function = self._functions.pop(name, None)
-            if function is None:
+            served = self._functions.pop(name, None)
+            if served is None:
                 raise self._no_function(name)
         try:  # without the lock: the function may be adding a model
-            self._wait_for(lambda: _is_unloaded(native, name), _UNLOAD_POLL, None, f"model {name!r} to be unloaded")
+            self._wait_for(
+                lambda: _is_unloaded(native, name) and not served.loaded,
+                _UNLOAD_POLL,
+                None,
+                f"model {name!r} to be unloaded",
+            )
         finally:
-            function.close()
+            served.close()
             with self._changing:
                 files = self._files
                 if files is not None:

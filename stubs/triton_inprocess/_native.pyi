@@ -1809,10 +1809,82 @@ def async_infer_twice(handle: ModelHandle, model: triton_inprocess.model.Model, 
     As async_infer, but with two iterators over the same responses; the second raises no errors.
     """
 
-class PythonFunction:
-    """A Python function that serves as the model in the folder `directory`."""
+class Execution:
+    """
+    Requests that a model's function is called for. What is dropped unanswered fails.
+    """
 
-    def __init__(self, function: object, directory: str, model_name: str, inputs: Sequence[tuple[str, DataType, Sequence[int]]], outputs: Sequence[tuple[str, DataType, Sequence[int]]], batched: bool) -> None: ...
+    @property
+    def count(self) -> int:
+        """How many requests these are; none once they are answered."""
+
+    @property
+    def rows(self) -> list[int]:
+        """How many rows of the batch each has, once the inputs were read."""
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether Triton was asked to cancel all of them."""
+
+    def request_cancelled(self, index: int) -> bool:
+        """
+        Whether Triton was asked to cancel one of them; False once it is answered.
+        """
+
+    def mark_thread(self) -> None:
+        """
+        From now on the calling thread is one that executes the model: see executing_model.
+        """
+
+    def arrays(self) -> dict[str, Any]:
+        """The inputs of all requests, joined, as read-only numpy arrays."""
+
+    def tensors(self) -> list[Tensor]:
+        """The inputs of all requests, joined, in the order of their declaration."""
+
+    def information(self, index: int) -> tuple[str, int | str, int, int, dict[str, str | int | bool | float], int | None]:
+        """
+        Id, correlation id, flags, timeout in microseconds, parameters and the trace's id of a request.
+        """
+
+    def answer(self, result: object) -> None:
+        """
+        Answer the requests with what the function has returned, each with its rows.
+        """
+
+    def send(self, result: object) -> None:
+        """Send a response that others will follow: for decoupled models."""
+
+    def end(self) -> None:
+        """No more responses: for decoupled models."""
+
+    def fail(self, exception: BaseException) -> None:
+        """
+        Answer the requests with an error; nothing happens when they are answered.
+        """
+
+    def discard(self) -> None:
+        """Let the requests go, which nobody waits for."""
+
+    def split(self) -> list[Execution]:
+        """Each request alone; this one has none any more."""
+
+    def begin(self) -> None:
+        """For Triton's statistics: the computation begins now."""
+
+class PythonFunction:
+    """
+    A Python function that serves as the model in the version folder `directory`.
+    """
+
+    def __init__(self, function: object, directory: str, model_name: str, inputs: Sequence[tuple[str, DataType, Sequence[int]]], outputs: Sequence[tuple[str, DataType, Sequence[int]]], batched: bool, runner: bool) -> None: ...
+
+    @property
+    def loaded(self) -> bool:
+        """Whether Triton has the model still, or again."""
+
+    def restore(self) -> None:
+        """Take the folder's place again, in which another was tried."""
 
     def close(self) -> None: ...
 

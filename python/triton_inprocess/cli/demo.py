@@ -18,7 +18,7 @@ from rich.table import Table
 from sklearn.datasets import load_digits
 from sklearn.svm import SVC
 
-from ..function_model import Batching
+from ..batching import Batching
 from ..model import Model
 from ..server import Server
 from .steps import Steps
