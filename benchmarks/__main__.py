@@ -35,6 +35,8 @@ from .report import as_json, print_environment, print_table
 from .repository import INPUT_NAME, LARGE_MODEL_NAME, MODEL_NAME, OUTPUT_NAME, write_repository
 from .results import Results, measure, steps
 
+_WIDTH = 160  # of a table in a file
+
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
@@ -62,7 +64,10 @@ def _parser() -> argparse.ArgumentParser:
         help="the interpreter in which the peers are installed (this one)",
     )
     parser.add_argument(
-        "--tritonserver", type=Path, metavar="PROGRAM", help="Triton's server, for tritonclient (that of the runtime)"
+        "--tritonserver",
+        type=Path,
+        metavar="PROGRAM",
+        help="Triton's server, for tritonclient (that of the runtime, of nvidia-pytriton, or on the PATH)",
     )
     add_common(parser)
     return parser
@@ -87,10 +92,9 @@ def _run(
         write_repository(repository)
         program = stack.enter_context(floor_program(artifacts, runtime.path, repository))
         floor = floor_side(program, lambda: floor_program(artifacts, runtime.path, repository))
-        server = stack.enter_context(
-            ti.Server(model_repository=repository, backend_directory=artifacts.backend_directory)
-        )
-        own = own_models(server, repository, artifacts.backend_directory)
+        backends = artifacts.backend_directory
+        server = stack.enter_context(ti.Server(model_repository=repository, backend_directory=backends))
+        own = own_models(server, repository, backends)
         peers = stack.enter_context(
             PeerSides(arguments.peers_python, _settings(arguments, runtime, artifacts, repository), arguments.peers)
         )
@@ -122,8 +126,8 @@ def _settings(arguments: argparse.Namespace, runtime: Runtime, artifacts: Artifa
 
 def _report(arguments: argparse.Namespace, results: Results, environment: Environment) -> None:
     to_output = arguments.json == Path("-")
-    console = Console(stderr=to_output)
-    floor, cpp, function, *peers = results.subjects
+    console = Console(stderr=to_output, width=None if sys.stdout.isatty() else _WIDTH)
+    cpp, function, *peers = results.subjects[1:]
     print_table(results, [cpp, function], "This package beside the C API (the floor)", console)
     if peers:
         print_table(results, [cpp, *peers], "What others offer", console)

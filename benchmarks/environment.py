@@ -49,8 +49,8 @@ class Environment:
         """All of it in words, without the peers that are missing."""
         return [
             f"Command: {self.command}",
-            f"Medians and extremes of {self.repetitions} repetitions, interleaved, each of {self.inferences:,} inferences "
-            f"of 16 floats (fewer of what is slower); {self.pinning}.",
+            f"Medians and extremes of {self.repetitions} repetitions, interleaved, each of {self.inferences:,} "
+            f"inferences of 16 floats (fewer of what is slower); {self.pinning}.",
             f"{self.date}; {self.processor}, {self.cores} cores, {self.system}; Python {self.python}, "
             f"numpy {self.numpy}, Triton C API {self.api_version}, {self.runtime}; triton_inprocess: {self.package}.",
         ]

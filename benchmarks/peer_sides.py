@@ -36,7 +36,7 @@ class PeerSides:
     def _start(self, name: str, python: Path, settings: Settings, stack: ExitStack) -> None:
         peer = PEERS[name]
         paths = [str(PROJECT), *filter(None, [os.environ.get("PYTHONPATH")])]
-        command = [python, "-m", "benchmarks.peers.worker", name, settings.dump()]
+        command: list[str | Path] = [python, "-m", "benchmarks.peers.worker", name, settings.dump()]
         try:
             process = LineProcess(peer.title, command, {"PYTHONPATH": os.pathsep.join(paths)})
         except BenchmarkError as error:

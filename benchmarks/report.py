@@ -18,7 +18,7 @@ from .results import Cell, Results, Summary
 def print_table(results: Results, subjects: Sequence[str], title: str, console: Console) -> None:
     """Prints one line per quantity that one of these subjects has, with what each is beside the base."""
     table = Table(title=title, show_lines=True)
-    table.add_column("median\n(min-max)")
+    table.add_column("median\n(min-max)", no_wrap=True)
     for subject in (results.base, *subjects):
         table.add_column(subject, justify="right", no_wrap=True)
     for measurement, quantity in results.rows():

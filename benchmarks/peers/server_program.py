@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import socket
@@ -31,23 +32,37 @@ class Ports:
 
 
 def find_server_program(runtime: Path) -> Path | None:
-    """The program that belongs to the runtime (a wheel or an installation), or else the one on the PATH."""
+    """The program that can be run and belongs to the runtime (a wheel or an installation)."""
     for folder in runtime.parents[:3]:
         for candidate in (folder / "pytriton" / "tritonserver" / "bin", folder / "bin"):
-            if (candidate / "tritonserver").is_file():
-                return candidate / "tritonserver"
-    found = shutil.which("tritonserver")
-    return None if found is None else Path(found)
+            program = candidate / "tritonserver"
+            if program.is_file() and os.access(program, os.X_OK):  # an unpacked wheel has lost its permissions
+                return program
+    return None
+
+
+def _server_program(settings: Settings) -> Path:
+    """That of the settings, of the nvidia-pytriton that is installed here, or on the PATH."""
+    if settings.server_program is not None:
+        return Path(settings.server_program)
+    wheel = importlib.util.find_spec("pytriton")
+    if wheel is not None and wheel.origin is not None:
+        found = find_server_program(Path(wheel.origin))
+        if found is not None:
+            return found
+    on_path = shutil.which("tritonserver")
+    if on_path is None:
+        raise MissingPeerError(
+            "no 'tritonserver' program is beside the runtime, in an installed nvidia-pytriton or on the PATH; "
+            "give --tritonserver"
+        )
+    return Path(on_path)
 
 
 @contextmanager
 def running_server(settings: Settings, is_ready: Callable[[Ports], bool]) -> Iterator[Ports]:
     """Starts it and waits until it is ready; ends it at the end."""
-    if settings.server_program is None:
-        raise MissingPeerError(
-            "there is no 'tritonserver' program beside the runtime or on the PATH; give --tritonserver"
-        )
-    program = Path(settings.server_program)
+    program = _server_program(settings)
     ports = Ports(*free_ports(2))
     command = [
         str(program),
