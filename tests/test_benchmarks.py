@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -134,22 +135,18 @@ def test_measures_everything(floor: tuple[LineProcess, Subject], own: list[Subje
                 assert cell is None
 
 
-@pytest.mark.parametrize(
-    ("question", "message"),
-    [
+def test_the_floor_says_what_is_wrong_and_goes_on(floor: tuple[LineProcess, Subject]) -> None:
+    program = floor[0]
+    for question, message in (
         ("latency", "got 'latency'; expected 'latency COUNT', 'rate IN_FLIGHT COUNT'"),
         ("latency 0", "COUNT is '0'; expected a whole number from 1 to"),
         ("rate 2000 1", "IN_FLIGHT is '2000'; expected a whole number from 1 to 1024"),
         ("threads x 1", "THREADS is 'x'; expected a whole number"),
         ("nothing 1", "got 'nothing 1'; expected"),
-    ],
-)
-def test_the_floor_says_what_is_wrong_and_goes_on(
-    floor: tuple[LineProcess, Subject], question: str, message: str
-) -> None:
-    with pytest.raises(BenchmarkError, match=re.escape(message)):
-        floor[0].ask(question)
-    assert floor[0].ask("latency 3")["count"] == 3
+    ):
+        with pytest.raises(BenchmarkError, match=re.escape(message)):
+            program.ask(question)
+        assert program.ask("latency 3")["count"] == 3
 
 
 def test_a_program_that_ends_is_told_with_what_it_wrote(tmp_path: Path) -> None:
@@ -336,7 +333,7 @@ def test_the_command(
     assert command.main() == 0
     document = json.loads(file.read_text(encoding="utf-8"))
     assert {entry["measurement"] for entry in document["results"]} == {"result", "async.1", "async.16", "async.64"}
-    assert f"python -m benchmarks {' '.join(words)}" in capsys.readouterr().out.replace("\n", "")
+    assert shlex.join(["python", "-m", "benchmarks", *words]) in capsys.readouterr().out
     assert document["environment"]["missing_peers"] == {}
 
 
