@@ -279,6 +279,14 @@ def test_a_fresh_interpreter_that_fails() -> None:
         fresh_interpreters.import_seconds("no_such_module")
 
 
+def test_fresh_interpreters_keep_what_they_compile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "compiled_once.py").write_text("", encoding="utf-8")
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert fresh_interpreters.import_seconds("compiled_once") > 0
+    assert list((tmp_path / "__pycache__").iterdir())
+
+
 def test_slope() -> None:
     assert memory.slope([1, 2, 3], [10, 14, 18]) == pytest.approx(4.0)
     assert memory.slope([10, 20, 30], [5, 5, 5]) == 0
