@@ -99,14 +99,15 @@ def _run(
             PeerSides(arguments.peers_python, _settings(arguments, runtime, artifacts, repository), arguments.peers)
         )
         subjects = [floor, *own, *peers.subjects]
-        progress = stack.enter_context(Progress(console=console, transient=True))
+        # Its own thread would be measured, too.
+        progress = stack.enter_context(Progress(console=console, transient=True, auto_refresh=False))
         task = progress.add_task("measuring", total=steps(subjects, measurements, arguments.repetitions))
         results = measure(
             subjects,
             measurements,
             repetitions=arguments.repetitions,
             inferences=arguments.inferences,
-            advance=lambda: progress.advance(task),
+            advance=lambda: progress.update(task, advance=1, refresh=True),
         )
     return results, peers.missing
 

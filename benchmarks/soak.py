@@ -164,9 +164,11 @@ def _run(arguments: argparse.Namespace) -> list[Growth]:
     pin(arguments.pin)
     with ExitStack() as stack:
         chosen = list(kinds(stack, artifacts, arguments.kinds))
-        progress = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
+        progress = stack.enter_context(Progress(console=Console(stderr=True), transient=True, auto_refresh=False))
         task = progress.add_task("soaking", total=len(chosen) * _PARTS)
-        return [soak(kind, arguments.requests, lambda: progress.advance(task)) for kind in chosen]
+        return [
+            soak(kind, arguments.requests, lambda: progress.update(task, advance=1, refresh=True)) for kind in chosen
+        ]
 
 
 def _document(growths: Sequence[Growth]) -> list[dict[str, Any]]:

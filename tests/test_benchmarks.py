@@ -73,10 +73,16 @@ def target(start_server: StartServer, identity_backend: Path, benchmark_reposito
     return Target(server.model(MODEL_NAME), np.arange(16, dtype=np.float32), INPUT_NAME, OUTPUT_NAME)
 
 
-def settings(repository: Path, backend_directory: Path, **more: str | None) -> Settings:
-    fields: dict[str, str | None] = {"server_program": None, **more}
-    return Settings(  # type: ignore[arg-type]
-        str(repository), str(backend_directory), MODEL_NAME, LARGE_MODEL_NAME, INPUT_NAME, OUTPUT_NAME, **fields
+def settings(repository: Path, backend_directory: Path, binding: str) -> Settings:
+    return Settings(
+        repository=str(repository),
+        backend_directory=str(backend_directory),
+        model_name=MODEL_NAME,
+        large_model_name=LARGE_MODEL_NAME,
+        input_name=INPUT_NAME,
+        output_name=OUTPUT_NAME,
+        server_program=None,
+        binding=binding,
     )
 
 
