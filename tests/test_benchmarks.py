@@ -382,6 +382,7 @@ def test_peers_that_are_not_installed_are_named(benchmark_repository: Path, iden
         assert "no_such_binding" in peers.missing["tritonserver"]
 
 
+@pytest.mark.needs("TRITONBACKEND_RequestIsCancelled")  # for which only our own forwarder stands in
 def test_a_peer_is_measured_in_its_own_process(benchmark_repository: Path, identity_backend: Path) -> None:
     """This package stands in for `tritonserver`, whose names it has."""
     binding = settings(benchmark_repository, identity_backend, binding="triton_inprocess")
