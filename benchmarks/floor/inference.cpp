@@ -13,6 +13,12 @@
 namespace triton_inprocess::benchmarks {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 struct RequestDeleter {
     void operator()(TRITONSERVER_InferenceRequest* request) const noexcept {
         ignore(api().TRITONSERVER_InferenceRequestDelete(request));
@@ -104,7 +110,7 @@ void Inference::abandon(std::size_t in_flight) {
 double Inference::run(std::size_t inferences, std::size_t in_flight) {
     std::size_t submitted = 0;
     std::size_t received = 0;
-    const auto start = std::chrono::steady_clock::now();
+    const Clock::time_point start = Clock::now();
     try {
         while (submitted < std::min(in_flight, inferences)) {
             submit();
@@ -127,7 +133,58 @@ double Inference::run(std::size_t inferences, std::size_t in_flight) {
         abandon(submitted - received);
         throw;
     }
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return seconds_since(start);
+}
+
+void Inference::receive(std::size_t count) {
+    try {
+        while (count > 0) {
+            queue_.drain(ready_);
+            while (!ready_.empty()) {
+                TRITONSERVER_InferenceResponse* response = ready_.back();
+                ready_.pop_back();
+                --count;
+                read_and_delete(response);
+            }
+        }
+    } catch (...) {
+        abandon(count);
+        throw;
+    }
+}
+
+double Inference::submit_alone(std::size_t inferences) {
+    double seconds = 0;
+    while (inferences > 0) {
+        const std::size_t batch = std::min(inferences, submitted_at_once);
+        std::size_t submitted = 0;
+        const Clock::time_point start = Clock::now();
+        try {
+            while (submitted < batch) {
+                submit();
+                ++submitted;
+            }
+        } catch (...) {
+            abandon(submitted);
+            throw;
+        }
+        seconds += seconds_since(start);
+        receive(batch);
+        inferences -= batch;
+    }
+    return seconds;
+}
+
+std::vector<double> Inference::latencies(std::size_t inferences) {
+    std::vector<double> seconds;
+    seconds.reserve(inferences);
+    while (seconds.size() < inferences) {
+        const Clock::time_point start = Clock::now();
+        submit();
+        receive(1);
+        seconds.push_back(seconds_since(start));
+    }
+    return seconds;
 }
 
 }  // namespace triton_inprocess::benchmarks

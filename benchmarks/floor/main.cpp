@@ -5,19 +5,24 @@
 // Loads MODEL (default: identity), writes a JSON line, and then answers each line of its standard input by a JSON
 // line, so that a driver can alternate between this program and another one:
 //
-//   latency INFERENCES          one inference at a time
-//   rate IN_FLIGHT INFERENCES   IN_FLIGHT inferences under way at any time, the next submitted when one completes
+//   latency INFERENCES            one inference at a time
+//   rate IN_FLIGHT INFERENCES     IN_FLIGHT inferences under way at any time, the next submitted when one completes
+//   submit INFERENCES             the submissions alone
+//   threads THREADS INFERENCES    one inference at a time in each of THREADS threads, INFERENCES in all
+//   percentiles INFERENCES        one inference at a time, each timed: "p50", "p99" and "p999" in seconds
+//   copy BYTES COPIES             no inference: warm copies of so many bytes, the least that a copying model can take
 //
-// The end of the input ends the program. A line that cannot be served is answered by {"error": "..."}.
-#include <charconv>
+// The answers hold "seconds", the time of it all; the first line also how long the start took ("start_seconds", from
+// the opening of libtritonserver on). The end of the input ends the program. A line that cannot be served is answered
+// by {"error": "..."}.
+#include <chrono>
 #include <exception>
 #include <iostream>
-#include <limits>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "inference.h"
+#include "commands.h"
+#include "json_line.h"
 #include "runtime/error.h"
 #include "runtime/runtime.h"
 #include "server.h"
@@ -25,72 +30,16 @@
 namespace triton_inprocess::benchmarks {
 namespace {
 
-std::string quoted(const std::string& text) {
-    constexpr char hexadecimal[] = "0123456789abcdef";
-    std::string result = "\"";
-    for (const char character : text) {
-        const auto code = static_cast<unsigned char>(character);
-        if (character == '"' || character == '\\') {
-            result += '\\';
-            result += character;
-        } else if (code < 0x20U) {
-            result += "\\u00";
-            result += hexadecimal[code >> 4];
-            result += hexadecimal[code & 0xFU];
-        } else {
-            result += character;
-        }
-    }
-    return result + '"';
-}
-
 void answer(const std::string& json) {
     std::cout << json << std::endl;
 }
 
-std::size_t parse_count(const std::string& name, const std::string& text, std::size_t largest) {
-    std::size_t count = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), count);
-    if (failure != std::errc() || end != text.data() + text.size() || count < 1 || count > largest) {
-        throw Error(TRITONSERVER_ERROR_INVALID_ARG,
-                    name + " is '" + text + "'; expected a whole number from 1 to " + std::to_string(largest));
-    }
-    return count;
-}
-
-std::vector<std::string> split(const std::string& line) {
-    std::istringstream stream(line);
-    std::vector<std::string> words;
-    for (std::string word; stream >> word;) {
-        words.push_back(word);
-    }
-    return words;
-}
-
-std::string serve(Inference& inference, const std::string& line) {
-    const std::vector<std::string> words = split(line);
-    const bool latency = words.size() == 2 && words[0] == "latency";
-    const bool rate = words.size() == 3 && words[0] == "rate";
-    if (!latency && !rate) {
-        throw Error(TRITONSERVER_ERROR_INVALID_ARG,
-                    "got '" + line + "'; expected 'latency INFERENCES' or 'rate IN_FLIGHT INFERENCES'");
-    }
-    const std::size_t in_flight = latency ? 1 : parse_count("IN_FLIGHT", words[1], Inference::most_in_flight);
-    const std::size_t inferences = parse_count("INFERENCES", words.back(), std::numeric_limits<std::uint32_t>::max());
-    const double seconds = inference.run(inferences, in_flight);
-    std::ostringstream json;
-    json.precision(9);
-    json << "{\"measurement\": " << quoted(words[0]) << ", \"in_flight\": " << in_flight
-         << ", \"inferences\": " << inferences << ", \"seconds\": " << seconds << "}";
-    return json.str();
-}
-
-void serve_input(Inference& inference) {
+void serve_input(Commands& commands) {
     for (std::string line; std::getline(std::cin, line);) {
         try {
-            answer(serve(inference, line));
+            answer(commands.serve(line));
         } catch (const Error& error) {
-            answer("{\"error\": " + quoted(error.message()) + "}");
+            answer(JsonLine().add("error", error.message()).text());
         }
     }
 }
@@ -100,13 +49,18 @@ int run(const std::vector<std::string>& arguments) {
         std::cerr << "usage: floor LIBTRITONSERVER FORWARDER MODEL_REPOSITORY BACKEND_DIRECTORY [MODEL]\n";
         return 2;
     }
+    const auto start = std::chrono::steady_clock::now();
     const Runtime& runtime = Runtime::load(arguments[0]);
     Runtime::open_forwarder(arguments[1]);  // before the backend is loaded: it has no dependency on libtritonserver
     const Server server(arguments[2], arguments[3], arguments.size() == 5 ? arguments[4] : "identity");
-    Inference inference(server);
-    answer("{\"ready\": true, \"runtime\": " + quoted(runtime.path()) + ", \"api_version\": \"" +
-           std::to_string(runtime.major()) + "." + std::to_string(runtime.minor()) + "\"}");
-    serve_input(inference);
+    const std::chrono::duration<double> start_time = std::chrono::steady_clock::now() - start;
+    Commands commands(server);
+    answer(JsonLine()
+               .add("runtime", runtime.path())
+               .add("api_version", std::to_string(runtime.major()) + "." + std::to_string(runtime.minor()))
+               .add("start_seconds", start_time.count())
+               .text());
+    serve_input(commands);
     return 0;
 }
 
