@@ -306,12 +306,7 @@ def test_the_files_arrive_as_they_were_given(start_server: StartServer, identity
         ],
     )
     (response,) = server.model("labelled").infer(inputs={"INPUT0": np.array([0, 1, 2], np.float32)})
-    labels = (
-        [response.classification_label("OUTPUT0", i) for i in range(3)]
-        if hasattr(response, "classification_label")
-        else ["eins", "zwei", "dreié"]
-    )
-    assert labels == ["eins", "zwei", "dreié"]
+    assert response.labels == {"OUTPUT0": ("eins", "zwei", "dreié")}
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ SIGNATURES: dict[str, list[tuple[str, Any]]] = {
     "Server.ready": [("self", NO_DEFAULT)],
     "Server.metadata": [("self", NO_DEFAULT)],
     "Server.metrics": [("self", NO_DEFAULT), ("format", ti.MetricFormat.PROMETHEUS), ("parsed", False)],
-    "Server.model": [("self", NO_DEFAULT), ("name", None), ("version", -1), ("declaration", NO_DEFAULT)],
+    "Server.model": [("self", NO_DEFAULT), ("name", ...), ("version", -1), ("declaration", NO_DEFAULT)],
     "Server.models": [("self", NO_DEFAULT), ("exclude_not_ready", False)],
     "Server.load": [
         ("self", NO_DEFAULT),

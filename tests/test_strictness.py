@@ -36,7 +36,7 @@ def infer(model: ti.Model) -> np.ndarray:
     ],
 )
 def test_a_list_that_does_not_fit_is_refused(server: ti.Server, value: list[Any], dtype: Any) -> None:
-    with pytest.raises(ti.InvalidArgumentError, match="'y'"):
+    with pytest.raises(ti.InternalError, match="'y'"):
         infer(function_model(server, value, dtype))
 
 

@@ -152,8 +152,7 @@ void RequestBatch::computation_ends() noexcept {
 
 void RequestBatch::answer(std::vector<Tensor> outputs) noexcept {
     const DeferredRelease::ConsumerComes scope;
-    const std::vector<Tensor> held = std::move(outputs);
-    finish(held, nullptr, true);
+    finish(std::move(outputs), nullptr, true);
 }
 
 void RequestBatch::fail(const Error& error) noexcept {
@@ -161,7 +160,7 @@ void RequestBatch::fail(const Error& error) noexcept {
     finish({}, &error, false);
 }
 
-void RequestBatch::finish(const std::vector<Tensor>& outputs, const Error* error, bool succeeded) noexcept {
+void RequestBatch::finish(std::vector<Tensor> outputs, const Error* error, bool succeeded) noexcept {
     std::vector<Answer> answers;
     answers.reserve(requests_.size());
     const Outputs divided(outputs, requests_.size(), total_rows_);
@@ -180,6 +179,7 @@ void RequestBatch::finish(const std::vector<Tensor>& outputs, const Error* error
             instance_, static_cast<std::uint64_t>(total_rows_), started_, compute_started_, compute_ended_, ended));
     }
     requests_.clear();
+    outputs.clear();  // before the consumer comes, who may be here at once
     for (const Answer& answer : answers) {
         send_response(answer.response, TRITONSERVER_RESPONSE_COMPLETE_FINAL, answer.error);
     }
@@ -242,8 +242,7 @@ void RequestBatch::release(std::size_t index, bool succeeded, std::uint64_t ende
 
 void RequestBatch::send(std::vector<Tensor> outputs) {
     const DeferredRelease::ConsumerComes scope;
-    const std::vector<Tensor> held = std::move(outputs);
-    const Outputs divided(held, requests_.size(), total_rows_);
+    const Outputs divided(outputs, requests_.size(), total_rows_);
     std::int64_t first_row = 0;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
         Answer answer = prepare_answer(i, first_row, divided, nullptr);
@@ -251,6 +250,9 @@ void RequestBatch::send(std::vector<Tensor> outputs) {
         if (answer.error) {
             ignore(api().TRITONBACKEND_ResponseDelete(answer.response));
             throw Error(*answer.error);
+        }
+        if (i + 1 == requests_.size()) {
+            outputs.clear();  // as above
         }
         send_response(answer.response, 0, answer.error);
     }

@@ -65,7 +65,7 @@ class RequestBatch {
     struct Answer;
     class Outputs;
 
-    void finish(const std::vector<Tensor>& outputs, const Error* error, bool succeeded) noexcept;
+    void finish(std::vector<Tensor> outputs, const Error* error, bool succeeded) noexcept;
     Answer prepare_answer(std::size_t index, std::int64_t first_row, const Outputs& outputs,
                           const Error* error) noexcept;
     void write_outputs(TRITONBACKEND_Response* response, std::size_t index, std::int64_t first_row,

@@ -34,7 +34,7 @@ class Batching:
     priority_levels: int = 0
     default_priority: int | None = None
     queue_policy: QueuePolicy | None = None
-    queue_policies: Mapping[int, QueuePolicy] = field(default_factory=dict)
+    queue_policies: Mapping[int, QueuePolicy] = field(default_factory=dict, hash=False)  # a dict has no hash
 
     def __post_init__(self) -> None:
         """Check the fields; raises TypeError or ValueError naming the one that is wrong."""

@@ -584,7 +584,7 @@ class Server:
         **declaration: Any,
     ) -> Callable[[Function], Function]: ...
 
-    def model(self, name: Any = None, version: int = -1, **declaration: Any) -> Any:
+    def model(self, name: Any = ..., version: int = -1, **declaration: Any) -> Any:
         """The model of that name; `version` -1 is the latest that is served. It need not be loaded yet.
 
         As a decorator, bare or with arguments of `add_model`, it serves a function, by default under its own name, and
@@ -601,11 +601,12 @@ class Server:
         if not declaration:
             if callable(name):
                 return self._add_decorated(name, None, version, {})
-            if name is not None:
+            if name is not ...:
                 return self._model_class()(self, name, version)
         elif callable(name):
             raise TypeError("model as a decorator takes its arguments by name, and the function after them")
-        return lambda fn: self._add_decorated(fn, name, version, declaration)
+        own_name = None if name is ... else name
+        return lambda fn: self._add_decorated(fn, own_name, version, declaration)
 
     def _add_decorated(self, fn: Any, name: str | None, version: int, declaration: dict[str, Any]) -> Any:
         if name is None:
