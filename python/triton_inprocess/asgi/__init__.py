@@ -6,11 +6,11 @@ from .limits import Limits
 
 try:
     from ._application import create_app
-except ModuleNotFoundError as error:
-    if (error.name or "").partition(".")[0] != "starlette":
+except ModuleNotFoundError as _error:
+    if (_error.name or "").partition(".")[0] != "starlette":
         raise
     raise ModuleNotFoundError(
-        "triton_inprocess.asgi needs starlette: python -m pip install 'triton-inprocess[http]'", name=error.name
+        "triton_inprocess.asgi needs starlette: python -m pip install 'triton-inprocess[http]'", name=_error.name
     ) from None
 
 __all__ = ["Limits", "create_app"]
