@@ -126,7 +126,7 @@ nb::object ResponseWindow::take_any() {
     }
 }
 
-HeldObject ResponseWindow::take_out(std::deque<HeldObject>::iterator place) {
+HeldObject ResponseWindow::take_out(const std::deque<HeldObject>::iterator& place) {
     HeldObject iterator = std::move(*place);
     waiting_.erase(place);
     return iterator;
@@ -134,6 +134,7 @@ HeldObject ResponseWindow::take_out(std::deque<HeldObject>::iterator place) {
 
 std::vector<PyObject*> ResponseWindow::held() const {
     std::vector<PyObject*> objects;
+    objects.reserve(waiting_.size());
     for (const HeldObject& each : waiting_) {
         objects.push_back(each.ptr());
     }

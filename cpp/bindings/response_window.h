@@ -41,7 +41,7 @@ class ResponseWindow {
     nanobind::object poll_any();
     nanobind::object take_first();
     nanobind::object take_any();
-    HeldObject take_out(std::deque<HeldObject>::iterator place);
+    HeldObject take_out(const std::deque<HeldObject>::iterator& place);
 
     bool ordered_;
     std::deque<HeldObject> waiting_;        ///< Their iterators, in the order of the requests.
