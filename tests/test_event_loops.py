@@ -6,8 +6,10 @@ import asyncio
 import gc
 import subprocess
 import sys
+import threading
 import time
 import weakref
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -90,3 +92,47 @@ asyncio.run(abandon())
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
     assert result.returncode == 0
     assert "leaked" not in result.stderr
+
+
+def test_a_loop_wakes_nobody_who_waits_in_another(runtime: ti.runtime.Runtime) -> None:
+    x = np.ones(2, np.float32)
+    gates = [threading.Event(), threading.Event()]
+
+    def stream(x: np.ndarray) -> Iterator[np.ndarray]:
+        for gate in gates:
+            gate.wait()
+            yield x
+
+    async def begin(iterator: ti.AsyncResponseIterator) -> asyncio.Task[asyncio.AbstractEventLoop]:
+        async def wait() -> asyncio.AbstractEventLoop:
+            await iterator.__anext__()
+            return asyncio.get_running_loop()
+
+        task = asyncio.create_task(wait())
+        await asyncio.sleep(0)
+        return task
+
+    async def take(iterator: ti.AsyncResponseIterator) -> None:
+        await iterator.__anext__()
+
+    first, second = asyncio.new_event_loop(), asyncio.new_event_loop()
+    with ti.Server() as server:
+        model = server.add_model(
+            stream, name="stream", inputs={"x": (np.float32, (2,))}, outputs={"y": (np.float32, (2,))}
+        )
+        iterator = model.async_infer(inputs={"x": x})
+        given_up = first.run_until_complete(begin(iterator))
+        gates[0].set()
+        time.sleep(0.1)  # the first loop is told of the response, but does not run
+        given_up.cancel()
+        second.run_until_complete(take(iterator))
+        waiting = second.run_until_complete(begin(iterator))
+        gates[1].set()
+        time.sleep(0.1)
+        first.run_until_complete(asyncio.wait([given_up]))
+        first.run_until_complete(asyncio.sleep(0))
+        assert not waiting.done()
+        assert second.run_until_complete(waiting) is second
+        iterator.close()
+    first.close()
+    second.close()

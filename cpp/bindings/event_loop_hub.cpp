@@ -50,9 +50,10 @@ bool EventLoopHub::serves(nb::handle loop) const {
 void EventLoopHub::drain() {
     const std::vector<Ref<ResponseQueue>> ready = hub_->take();
     for (auto queue = ready.begin(); queue != ready.end(); ++queue) {
-        // Null when nobody waits any more. A queue whose response was fetched meanwhile wakes its waiter for nothing.
+        // Null when nobody waits any more. The response may have been fetched meanwhile: then its waiter is woken for
+        // nothing, unless he waits in another loop.
         auto* const wait = static_cast<ResponseWait*>((*queue)->waiter());
-        if (wait == nullptr) {
+        if (wait == nullptr || !wait->waits_with(*this)) {
             continue;
         }
         try {

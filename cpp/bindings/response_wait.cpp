@@ -287,6 +287,10 @@ bool ResponseWait::cancel(nb::object message) {
     return true;
 }
 
+bool ResponseWait::waits_with(const EventLoopHub& hub) const noexcept {
+    return hub_.is_valid() && nb::inst_ptr<EventLoopHub>(hub_) == &hub;
+}
+
 void ResponseWait::wake() {
     unwatch();
     const nb::object callback = std::move(callback_);

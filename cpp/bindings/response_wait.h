@@ -48,6 +48,9 @@ class ResponseWait {
     /// False if nobody waits.
     bool cancel(nanobind::object message);
 
+    /// Whether it is that hub which wakes it.
+    bool waits_with(const EventLoopHub& hub) const noexcept;
+
     /// There is something to go on for. Called by the event loop itself, outside of any task.
     void wake();
 
