@@ -14,23 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import SET_INT_PARAMETER, StartServer, answer, lacks, needs_cancel, shown
+from helpers_functions import ROW, Array, X, Y, add, array
 
 import triton_inprocess as ti
-
-Array = np.ndarray[Any, Any]
-
-X = {"x": (np.float32, (-1,))}
-Y = {"y": (np.float32, (-1,))}
-ROW = {"inputs": {"x": (np.float32, (1,))}, "outputs": {"y": (np.float32, (1,))}}
-
-
-def array(*values: float) -> Array:
-    return np.array(values, np.float32)
-
-
-def add(server: ti.Server, function: Callable[..., Any], name: str = "model", **arguments: Any) -> ti.Model:
-    """Add a function of `x` that returns `y`, both vectors of FP32 if nothing else is said."""
-    return server.add_model(function, **{"name": name, "inputs": X, "outputs": Y, **arguments})
 
 
 def streamed(responses: Any) -> list[Any]:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import StartServer, run_beside_tests, write_identity
+from helpers_functions import add_with_sum
 from helpers_one_response import both
 
 import triton_inprocess as ti
@@ -50,13 +51,7 @@ class Keeping(Pool):
 
 @pytest.fixture
 def model(server: ti.Server) -> ti.Model:
-    """y is x; z is its sum."""
-    return server.add_model(
-        lambda x: {"y": x, "z": x.sum(keepdims=True)},
-        name="m",
-        inputs={"x": (np.float32, (-1,))},
-        outputs={"y": (np.float32, (-1,)), "z": (np.float32, (1,))},
-    )
+    return add_with_sum(server)
 
 
 @both

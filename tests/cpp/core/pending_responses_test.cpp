@@ -8,19 +8,8 @@ namespace {
 
 constexpr std::int64_t responses = 50;
 
-class PendingResponsesTest : public CoreTest {
+class PendingResponsesTest : public RunningServerTest {
   protected:
-    void SetUp() override {
-        CoreTest::SetUp();
-        server = start_server();
-    }
-    void TearDown() override {
-        if (server) {
-            server->stop();
-        }
-        CoreTest::TearDown();
-    }
-
     /// Sends a request with room for two responses.
     Ref<ResponseQueue> send(std::optional<ResponseQueue::Clock::time_point> deadline = {}) {
         request = make_request(*server, "decoupled", RequestBlock::Use::once);
@@ -40,7 +29,6 @@ class PendingResponsesTest : public CoreTest {
         return eventually([&] { return !request->in_flight(); });
     }
 
-    std::unique_ptr<Server> server;
     std::unique_ptr<InferenceRequest> request;
 };
 

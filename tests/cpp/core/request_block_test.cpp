@@ -13,21 +13,7 @@ namespace {
 using Use = RequestBlock::Use;
 using Values = std::vector<float>;
 
-class RequestBlockTest : public CoreTest {
-  protected:
-    void SetUp() override {
-        CoreTest::SetUp();
-        server = start_server();
-    }
-    void TearDown() override {
-        if (server) {
-            server->stop();
-        }
-        CoreTest::TearDown();
-    }
-
-    std::unique_ptr<Server> server;
-};
+class RequestBlockTest : public RunningServerTest {};
 
 bool completes(const InferenceRequest& request) {
     return eventually([&] { return !request.in_flight(); });

@@ -93,4 +93,21 @@ class CoreTest : public RuntimeTest {
     }
 };
 
+/// One with a server.
+class RunningServerTest : public CoreTest {
+  protected:
+    void SetUp() override {
+        CoreTest::SetUp();
+        server = start_server();
+    }
+    void TearDown() override {
+        if (server) {
+            server->stop();
+        }
+        CoreTest::TearDown();
+    }
+
+    std::unique_ptr<Server> server;
+};
+
 }  // namespace triton_inprocess::testing
