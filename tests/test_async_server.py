@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import add_echo, run_beside_tests, write_identity
+from helpers_lifetime import wait_until
 from test_capi_server import WARM_UP
-from test_draining import wait_until
 
 import triton_inprocess as ti
 from triton_inprocess._lifetime import running_servers

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import PROJECT, StartServer
+from helpers_lifetime import wait_until
 
 import triton_inprocess as ti
 from benchmarks import __main__ as command
@@ -178,16 +179,19 @@ def test_a_model_that_answers_with_something_else_is_not_measured(server: ti.Ser
         Target(model, np.zeros(3, np.float32), "x", "y").check()
 
 
+def inferences(target: Target) -> int:
+    """Counted a moment after the answer."""
+    return int(target.model.statistics()["model_stats"][0]["inference_count"])
+
+
 def test_threads_share_the_inferences(target: Target) -> None:
-    before = target.model.statistics()["model_stats"][0]["inference_count"]
     sync_calls.in_threads(target, 4, 10)
-    assert target.model.statistics()["model_stats"][0]["inference_count"] == before + 10
+    wait_until(lambda: inferences(target) == 10)
 
 
 def test_submissions_are_all_answered(target: Target) -> None:
-    before = target.model.statistics()["model_stats"][0]["inference_count"]
     assert sync_calls.submit(target, 300) > 0
-    assert target.model.statistics()["model_stats"][0]["inference_count"] == before + 300
+    wait_until(lambda: inferences(target) == 300)
 
 
 def test_percentiles() -> None:

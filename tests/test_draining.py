@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import CANCEL, StartServer, add_echo, answer, if_supported, lacks, write_identity
+from helpers_lifetime import wait_until
 
 import triton_inprocess as ti
 from triton_inprocess import capi
@@ -46,13 +47,6 @@ def tracked() -> tuple[np.ndarray[Any, Any], Callable[[], bool]]:
         return reference() is None
 
     return array, gone
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 10) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.01)
 
 
 def answers_all(model: ti.Model) -> bool:

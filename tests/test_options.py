@@ -8,7 +8,6 @@ import logging
 import re
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import StartServer, add_echo, answer, lacks, run_python, write_identity
+from helpers_lifetime import wait_until
 
 import triton_inprocess as ti
 
@@ -45,13 +45,6 @@ def started_with(start_server: StartServer, tmp_path: Path) -> Callable[..., dic
         return option_table(log)
 
     return start
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 5) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.002)
 
 
 # -- what Triton reports back ------------------------------------------------------------------------------------------
@@ -591,7 +584,7 @@ def test_the_local_cache_caches(start_identity: StartServer, repository: Path) -
         np.testing.assert_array_equal(received, array)
         received[:] = -1  # an answer of its own, whoever else gets it from the cache
     assert cache_counts(model) == (2, 2)
-    assert model.statistics()["model_stats"][0]["execution_count"] == 2
+    wait_until(lambda: model.statistics()["model_stats"][0]["execution_count"] == 2)  # counted after the answer
 
 
 def test_without_a_cache_config_nothing_is_cached(start_identity: StartServer, repository: Path) -> None:

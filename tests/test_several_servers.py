@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import StartServer, add_echo, answer, run_beside_tests
-from test_draining import wait_until
+from helpers_lifetime import wait_until
 
 import triton_inprocess as ti
 from triton_inprocess import _process_options
