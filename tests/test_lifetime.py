@@ -342,7 +342,7 @@ def test_a_model_may_be_removed_as_soon_as_it_was_added(runtime: ti.runtime.Runt
     # Triton destroys a model under its own thread when that has not yet left the initialisation.
     source = """
 server, model = start()
-for _ in range(2000):
+for _ in range(500):
     server.add_model(double, name="n", **SPECS)
     server.remove_model("n")
 """
@@ -351,11 +351,11 @@ for _ in range(2000):
 
 def test_a_server_may_be_stopped_as_soon_as_a_model_was_added(runtime: ti.runtime.Runtime) -> None:
     source = """
-for _ in range(1000):
+for _ in range(300):
     server, model = start()
     server.stop()
 """
-    run_script(source, timeout=100).check(within=60)
+    run_script(source).check(within=30)
 
 
 def test_a_function_may_add_a_model_while_its_own_is_removed() -> None:
