@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import signal
 import subprocess
 import sys
@@ -844,6 +845,18 @@ def test_folders_of_others_are_left_alone(start_server: StartServer, temporary: 
     (temporary / "triton-inprocess-server-file").write_text("")
     start_server().stop()
     assert len(list(temporary.iterdir())) == 2
+
+
+def test_what_was_killed_while_it_made_or_removed_a_folder_is_removed_an_hour_later(
+    start_server: StartServer, temporary: Path
+) -> None:
+    old, young = temporary / "triton-inprocess-server-old", temporary / "triton-inprocess-server-young"
+    (old / "backends").mkdir(parents=True)
+    young.mkdir()
+    os.utime(old, (time.time() - 3700,) * 2)
+    os.utime(young, (time.time() - 3500,) * 2)
+    start_server().stop()
+    assert list(temporary.iterdir()) == [young]
 
 
 # -- waiting, threads, signals -----------------------------------------------------------------------------------------

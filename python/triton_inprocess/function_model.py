@@ -11,6 +11,7 @@ from . import (
     _function_errors,  # noqa: F401 - imported now: Triton's threads must not import
 )
 from ._checks import check_bool, check_integer
+from ._extension_file import BACKEND_NAME
 from ._function_instance import has_life
 from ._function_signature import FunctionSignature
 from ._model_config import merged, to_text
@@ -25,9 +26,7 @@ from .warm_up import WarmUp
 if TYPE_CHECKING:
     from ._function_runner import FunctionRunner
 
-__all__ = ["BACKEND_NAME", "FunctionModel", "check_name"]
-
-BACKEND_NAME = "triton_inprocess"
+__all__ = ["FunctionModel", "check_name"]
 
 # What `config` must not say, and who says it.
 _OWN_FIELDS = {
