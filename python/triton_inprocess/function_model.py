@@ -239,10 +239,11 @@ class FunctionModel:
     def runner(self) -> FunctionRunner | None:
         """What calls the function for the backend; None where the backend does so directly, which is the fast way."""
         from . import _function_runner
-        from ._async_runner import AsyncRunner
         from ._function_arguments import FunctionArguments
 
         if self.is_async:
+            from ._async_runner import AsyncRunner  # with asyncio, which takes longer than everything else
+
             return AsyncRunner(self)
         if self.decoupled:
             return _function_runner.GeneratorRunner(self)
