@@ -34,13 +34,17 @@ def wrong_exports(name: str, library: bytes) -> list[str]:
     """The names that a library of ours shows and should not."""
     names = exported(library)
     if "_native" not in name:  # the forwarder: Triton's C API and nothing else, but what it is told where that lies
-        return sorted(each for each in names if not each.startswith(("TRITONSERVER_", "TRITONBACKEND_", "triton_inproc")))
+        return sorted(
+            each for each in names if not each.startswith(("TRITONSERVER_", "TRITONBACKEND_", "triton_inproc"))
+        )
     if not any(each.startswith("PyInit_") or each.startswith("PyModExport_") for each in names):
         return ["no init function"]
     entry_points = {"TRITONBACKEND_ModelInstanceExecute"}
     if not entry_points <= names:
         return ["no entry points of the backend"]
-    return sorted(each for each in names if not each.startswith(("PyInit__native", "PyModExport__native", "TRITONBACKEND_")))
+    return sorted(
+        each for each in names if not each.startswith(("PyInit__native", "PyModExport__native", "TRITONBACKEND_"))
+    )
 
 
 def faults_of(wheel: Path) -> list[str]:

@@ -26,7 +26,9 @@ ALONE = ["unshare", "--map-root-user", "--net"]
 
 def alone() -> list[str]:
     """What keeps a command off the network, where the system lets it."""
-    allowed = shutil.which(ALONE[0]) and subprocess.run([*ALONE, "true"], capture_output=True, check=False).returncode == 0
+    allowed = (
+        shutil.which(ALONE[0]) and subprocess.run([*ALONE, "true"], capture_output=True, check=False).returncode == 0
+    )
     return ALONE if allowed else []
 
 

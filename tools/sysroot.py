@@ -64,7 +64,9 @@ def mirror() -> str:
     command = ["apt-get", "indextargets", "Created-By: Packages", "Origin: Debian", "--format", "$(REPO_URI)"]
     mirrors = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     if not mirrors:
-        raise SystemExit(f"this machine has no mirror of Debian, or has not run 'apt-get update': name one in ${MIRROR}")
+        raise SystemExit(
+            f"this machine has no mirror of Debian, or has not run 'apt-get update': name one in ${MIRROR}"
+        )
     return mirrors[0]
 
 

@@ -121,7 +121,9 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
     parser.add_argument("wheel", type=Path, nargs="?")
     parser.add_argument("--pythons", metavar="VERSIONS", help="as in 3.10,3.13; every Python of this machine")
     parser.add_argument("--numpy", choices=["lowest", "newest", "both"], default="both")
-    parser.add_argument("--runtime", action="append", metavar="VERSION", help="oldest, newest (the default) or a version")
+    parser.add_argument(
+        "--runtime", action="append", metavar="VERSION", help="oldest, newest (the default) or a version"
+    )
     parser.add_argument("--environments", type=Path, default=ROOT / "build" / "environments", metavar="FOLDER")
     own, others = arguments, []
     if "--" in arguments:
