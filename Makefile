@@ -73,7 +73,7 @@ check-wheel: $(VENV)/.publish
 # numpy that works there, and in another with the newest. PYTHONS (3.10,3.13), NUMPY (lowest, newest), RUNTIMES (oldest,
 # newest, or versions) and TESTS (files) choose; all of it takes hours.
 test-wheel: $(VENV)/.environment
-	$(BIN)/python tools/test_wheel.py $(WHEEL) $(PYTHONS:%=--pythons=%) $(NUMPY:%=--numpy=%) $(RUNTIMES:%=--runtime=%) \
+	$(BIN)/python tools/wheel_tests.py $(WHEEL) $(PYTHONS:%=--pythons=%) $(NUMPY:%=--numpy=%) $(RUNTIMES:%=--runtime=%) \
 		-- $(PYTEST_ARGUMENTS) $(TESTS)
 
 # What takes too long for every change: `make --keep-going nightly`.

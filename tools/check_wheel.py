@@ -18,6 +18,11 @@ PACKAGE = "triton_inprocess/"
 LIBRARIES = {f"{PACKAGE}_native.abi3.so", f"{PACKAGE}_native.abi3t.so", f"{PACKAGE}libtriton_forwarder.so"}
 #: What must be there for type checkers, and for those who ask what it is and whose.
 NEEDED = {f"{PACKAGE}py.typed", f"{PACKAGE}_native.pyi", f"{PACKAGE}__init__.py"}
+#: What the native module shows to Python (the second one to a free-threaded Python), and to Triton.
+INIT_FUNCTIONS = {"PyInit__native", "PyModExport__native"}
+ENTRY_POINT = "TRITONBACKEND_ModelInstanceExecute"
+#: What the forwarder shows besides Triton's C API: where to find that.
+FORWARDER_TABLE = {"triton_inprocess_forwarder_table"}
 
 
 def exported(library: bytes) -> set[str]:

@@ -41,8 +41,8 @@ LD_LIBRARY_PATH='{root}/usr/lib/{triplet}' exec '{root}/usr/bin/{triplet}-g++-10
   --sysroot='{root}' -B'{root}/usr/bin/' -idirafter '{headers}' "$@" -L'{libraries}' -l{backports}
 """
 
-# Debian 11 is a little newer than manylinux_2_28 (glibc 2.31 and g++ 10 instead of 2.28 and 8). What has come in between
-# and is used here is linked into the program, or done without, as the compilers of the manylinux images have it.
+# Debian 11 is a little newer than manylinux_2_28 (glibc 2.31 and g++ 10 instead of 2.28 and 8). What has come in
+# between and is used here is linked into the program, or done without, as the compilers of the manylinux images have it.
 BACKPORTS = "triton_inprocess_backports"
 NEWER_OBJECTS = ["fs_dir.o", "fs_ops.o", "fs_path.o"]  # std::filesystem
 NEWER_FUNCTIONS = ["COND_CLOCKWAIT", "MUTEX_CLOCKLOCK", "RWLOCK_CLOCKLOCK"]

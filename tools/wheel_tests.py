@@ -1,9 +1,9 @@
-"""Tests a wheel where it would be used: `test_wheel.py [WHEEL] [OPTION]... [-- PYTEST_ARGUMENT...]`.
+"""Tests a wheel where it would be used: `wheel_tests.py [WHEEL] [OPTION]... [-- PYTEST_ARGUMENT...]`.
 
-Every Python of this machine gets a fresh environment with that very file, by default the one in dist/, and with the lowest
-numpy that works there, and another with the newest; the tests of this folder run in each, with one Triton or several
-(see runtimes.py). `--pythons 3.10,3.13`, `--numpy lowest` and `--runtime oldest` choose; without a PYTEST_ARGUMENT that
-names files it is the whole suite.
+Every Python of this machine gets a fresh environment with that very file, by default the one in dist/, and with the
+lowest numpy that works there, and another with the newest; the tests of this folder run in each, with one Triton or
+several (see runtimes.py). `--pythons 3.10,3.13`, `--numpy lowest` and `--runtime oldest` choose; without a
+PYTEST_ARGUMENT that names files it is the whole suite.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Outcome:
     seconds: float
 
 
-def test_requirements(project: dict[str, object]) -> list[str]:
+def needed_by_tests(project: dict[str, object]) -> list[str]:
     """What the tests need besides the wheel, which brings its own."""
     return [*requirements.requirements(project, "build"), *requirements.requirements(project, "dev")]
 
@@ -53,7 +53,7 @@ def make_environment(interpreter: str, folder: Path, wheel: Path, numpy: str) ->
     shutil.rmtree(folder, ignore_errors=True)
     subprocess.run([interpreter, "-m", "venv", str(folder)], check=True)
     python = folder / "bin" / "python"
-    needed = test_requirements(requirements.load_project())
+    needed = needed_by_tests(requirements.load_project())
     install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=numpy"]
     subprocess.run([*install, str(wheel), numpy, *needed], check=True)
     return python
