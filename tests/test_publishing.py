@@ -98,9 +98,13 @@ def test_the_lowest_numpy_is_not_below_the_requirement(wheel_tests: types.Module
 
 
 @needs_tools
-def test_a_python_that_is_not_here_is_refused(wheel_tests: types.ModuleType) -> None:
-    with pytest.raises(SystemExit, match=r"Python 2\.7: not on this machine"):
-        wheel_tests.chosen_pythons("2.7")
+def test_a_python_that_is_not_here_is_refused(wheel_tests: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = {"3.10": "/a", "3.12": "/b", "3.13": "/c"}
+    monkeypatch.setattr(wheel_tests.pythons, "interpreters", lambda: here)
+    assert wheel_tests.chosen_pythons(None) == here
+    assert wheel_tests.chosen_pythons("3.13,3.10") == {"3.13": "/c", "3.10": "/a"}
+    with pytest.raises(SystemExit, match=r"Python 3\.11: not on this machine, which has 3\.10, 3\.12, 3\.13"):
+        wheel_tests.chosen_pythons("3.10,3.11")
 
 
 @needs_tools

@@ -42,7 +42,7 @@ LD_LIBRARY_PATH='{root}/usr/lib/{triplet}' exec '{root}/usr/bin/{triplet}-g++-10
 """
 
 # Debian 11 is a little newer than manylinux_2_28 (glibc 2.31 and g++ 10 instead of 2.28 and 8). What has come in
-# between and is used here is linked into the program, or done without, as the compilers of the manylinux images have it.
+# between and is used here is linked into the program, or done without, as with the compilers of the manylinux images.
 BACKPORTS = "triton_inprocess_backports"
 NEWER_OBJECTS = ["fs_dir.o", "fs_ops.o", "fs_path.o"]  # std::filesystem
 NEWER_FUNCTIONS = ["COND_CLOCKWAIT", "MUTEX_CLOCKLOCK", "RWLOCK_CLOCKLOCK"]
