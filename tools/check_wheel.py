@@ -6,6 +6,8 @@ the tools that there are for them.
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -30,9 +32,13 @@ def exported(library: bytes) -> set[str]:
     with tempfile.NamedTemporaryFile(suffix=".so") as file:
         file.write(library)
         file.flush()
-        command = ["nm", "--dynamic", "--defined-only", "--format=posix", file.name]
+        # It reads the libraries of every architecture; nm may not.
+        command = ["readelf", "--dyn-syms", "--wide", file.name]
         lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    return {line.split()[0].split("@")[0] for line in lines}
+    # Number, value, size, type, binding, visibility, section, name.
+    symbols = [line.split() for line in lines if line.split()[:1] and line.split()[0].rstrip(":").isdecimal()]
+    defined = [each for each in symbols if len(each) >= 8 and each[6] != "UND" and each[4] != "LOCAL"]
+    return {each[7].split("@")[0] for each in defined}
 
 
 def wrong_exports(name: str, library: bytes) -> list[str]:
@@ -74,13 +80,29 @@ def faults_of(wheel: Path) -> list[str]:
     return faults
 
 
+def wrong_platform(wheel: Path) -> list[str]:
+    """Whether the wheel runs only on newer systems than its name says, or needs a library that they may lack."""
+    command = [sys.executable, "-m", "auditwheel", "show", "--json", str(wheel)]
+    audit = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
+    faults = [f"it needs {name}" for name in audit["external_libs"]]
+    needed, promised = glibc(audit["overall_tag"]), glibc(wheel.stem)
+    if needed is None or promised is None or needed > promised:
+        faults.append(f"auditwheel says that it is {audit['overall_tag']}")
+    return faults
+
+
+def glibc(tag: str) -> tuple[int, ...] | None:
+    """The version of the C library in a tag of manylinux."""
+    found = re.search(r"manylinux_(\d+)_(\d+)_", tag)
+    return tuple(map(int, found.groups())) if found else None
+
+
 def tools(dist: Path, wheels: list[Path]) -> list[list[str]]:
     """The tools of others."""
     module = [sys.executable, "-m"]
     everything = [str(path) for path in sorted(dist.iterdir())]
     checks = [[*module, "twine", "check", "--strict", *everything]]
     for wheel in wheels:
-        checks.append([*module, "auditwheel", "show", str(wheel)])
         # It knows the stable ABI with a GIL only.
         if "abi3t" not in wheel.name:
             checks.append([*module, "abi3audit", "--strict", "--summary", str(wheel)])
@@ -97,7 +119,7 @@ def main() -> int:
         raise SystemExit(f"there is no wheel in {dist}")
     failed = 0
     for wheel in wheels:
-        faults = faults_of(wheel)
+        faults = [*faults_of(wheel), *wrong_platform(wheel)]
         print(f"-- {wheel.name}: {wheel.stat().st_size:,} B, {'; '.join(faults) or 'well'}", flush=True)
         failed += bool(faults)
     for command in tools(dist, wheels):
