@@ -6,6 +6,7 @@ needs nothing but its requirements. The build folder is kept: what has not chang
 
 from __future__ import annotations
 
+import filecmp
 import os
 import platform
 import shutil
@@ -41,15 +42,23 @@ def make_sdist(dist: Path) -> Path:
 
 
 def unpack(sdist: Path) -> Path:
-    """The folder with the sources, always the same one: their times are kept, and so is what was built from them."""
-    sources = FOLDER / "sources"
-    shutil.rmtree(sources, ignore_errors=True)
-    sources.mkdir(parents=True)
+    """The folder with the sources, always the same one. Its files have the times at which they have last changed.
+
+    The archive gives one time to all of them, so that a build tool would take what has changed for what it knows.
+    """
+    kept, unpacked = FOLDER / "sources", FOLDER / "sources.new"
+    shutil.rmtree(unpacked, ignore_errors=True)
     with tarfile.open(sdist) as archive:
-        archive.extractall(sources)
-    (inside,) = sources.iterdir()
-    kept = sources / "triton_inprocess"
-    inside.rename(kept)  # the version is not a part of the path
+        archive.extractall(unpacked)
+    (inside,) = unpacked.iterdir()
+    for file in inside.rglob("*"):
+        if file.is_file() and not file.is_symlink():
+            before = kept / file.relative_to(inside)  # without the version, which is a part of the archive's path
+            same = before.is_file() and filecmp.cmp(before, file, shallow=False)
+            os.utime(file, ns=(before.stat().st_mtime_ns,) * 2 if same else None)
+    shutil.rmtree(kept, ignore_errors=True)
+    inside.rename(kept)
+    unpacked.rmdir()
     return kept
 
 
