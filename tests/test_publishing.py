@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import io
+import os
 import re
+import tarfile
 import types
 import zipfile
 from pathlib import Path
@@ -116,6 +119,31 @@ def test_one_wheel_is_tested_and_no_other(wheel_tests: types.ModuleType, tmp_pat
     wheel.touch()
     (tmp_path / "triton_inprocess-1.0.0-cp310-abi3-manylinux_2_28_other.whl").touch()
     assert wheel_tests.wheel_in(tmp_path) == wheel
+
+
+@needs_tools
+def test_sources_have_the_times_of_their_changes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.syspath_prepend(TOOLS)
+    release = importlib.import_module("release")
+    monkeypatch.setattr(release, "FOLDER", tmp_path / "build")
+
+    def unpack(**files: str) -> Path:
+        with tarfile.open(tmp_path / "sources.tar.gz", "w:gz") as archive:
+            for name, content in files.items():
+                member = tarfile.TarInfo(f"triton_inprocess-1.0.0/{name}")
+                member.size, member.mtime = len(content), 1_000_000_000
+                archive.addfile(member, io.BytesIO(content.encode()))
+        return release.unpack(tmp_path / "sources.tar.gz")
+
+    folder = unpack(same="a", changed="b", gone="c")
+    for file in folder.iterdir():
+        os.utime(file, (2_000_000_000, 2_000_000_000))
+    assert unpack(same="a", changed="B", new="d") == folder
+    assert {file.name: file.read_text() for file in folder.iterdir()} == {"same": "a", "changed": "B", "new": "d"}
+    times = {file.name: file.stat().st_mtime for file in folder.iterdir()}
+    assert times["same"] == 2_000_000_000
+    assert 1_000_000_000 not in times.values()
+    assert 2_000_000_000 not in (times["changed"], times["new"])
 
 
 @needs_workflows

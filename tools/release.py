@@ -54,8 +54,10 @@ def unpack(sdist: Path) -> Path:
     for file in inside.rglob("*"):
         if file.is_file() and not file.is_symlink():
             before = kept / file.relative_to(inside)  # without the version, which is a part of the archive's path
-            same = before.is_file() and filecmp.cmp(before, file, shallow=False)
-            os.utime(file, ns=(before.stat().st_mtime_ns,) * 2 if same else None)
+            if before.is_file() and filecmp.cmp(before, file, shallow=False):
+                os.utime(file, ns=(before.stat().st_mtime_ns, before.stat().st_mtime_ns))
+            else:
+                os.utime(file)
     shutil.rmtree(kept, ignore_errors=True)
     inside.rename(kept)
     unpacked.rmdir()
