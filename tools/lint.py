@@ -38,17 +38,33 @@ def commands(fix: bool) -> list[list[str]]:
         [*mypy, "stubs/triton_inprocess/_native.pyi"],
         [*mypy, *(str(file) for file in sorted((ROOT / "tools").glob("*.py")))],
         [*mypy, "-p", "benchmarks"],
+        *workflow_linters(),
         [tool("pyright"), "--pythonpath", sys.executable],
         [tool("pyright"), "--pythonpath", sys.executable, "--ignoreexternal", "--verifytypes", "triton_inprocess"],
         *clang_tidy(),
     ]
 
 
+def workflow_linters() -> list[list[str]]:
+    """What CI runs elsewhere: its form, and whether a stranger could use it. No network is asked."""
+    github = ROOT / ".github"
+    if not github.exists():  # a source distribution
+        return []
+    schema = [tool("check-jsonschema"), "--builtin-schema"]
+    files = {
+        "vendor.github-workflows": github.glob("workflows/*.yml"),
+        "vendor.github-issue-forms": (path for path in github.glob("ISSUE_TEMPLATE/*.yml") if path.stem != "config"),
+        "vendor.dependabot": github.glob("dependabot.yml"),
+    }
+    checks = [[*schema, name, *(str(path) for path in sorted(paths))] for name, paths in files.items()]
+    return [*checks, [tool("zizmor"), "--offline", "--quiet", str(github)]]
+
+
 def clang_tidy() -> list[list[str]]:
     """The C++ linter; the build folder tells how each file is compiled."""
     databases = sorted(ROOT.glob("build/*/compile_commands.json"), key=lambda path: path.stat().st_mtime)
     if not databases:
-        raise SystemExit("no compile_commands.json under build/: run 'make wheel' first")
+        raise SystemExit("no compile_commands.json under build/: run 'make lint'")
     files = [file for file in cpp_files() if file.endswith(".cpp") and file.startswith("cpp/")]
     halves = [files[::2], files[1::2]]
     return [[tool("clang-tidy"), "--quiet", "-p", str(databases[-1].parent), *half] for half in halves]
