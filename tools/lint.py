@@ -35,6 +35,12 @@ def commands(fix: bool) -> list[list[str]]:
         [*mypy, "stubs/triton_inprocess/_native.pyi"],
         [*mypy, *(str(file) for file in sorted((ROOT / "tools").glob("*.py")))],
         [*mypy, "-p", "benchmarks"],
+        # How users see the types: the wrong calls must be errors, and stay those that the files say.
+        [
+            *mypy,
+            *(str(file) for folder in ("examples", "tests/typing") for file in sorted((ROOT / folder).glob("*.py"))),
+        ],
+        [tool("pyright"), "--pythonpath", sys.executable, "--project", "tests/typing"],
         [tool("pyright"), "--pythonpath", sys.executable],
         [tool("pyright"), "--pythonpath", sys.executable, "--ignoreexternal", "--verifytypes", "triton_inprocess"],
         *clang_tidy(),
