@@ -9,7 +9,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find cpp pyth
 # The tests mostly wait for interpreters that end: two at a time.
 PYTEST_ARGUMENTS ?= --numprocesses=2 --dist=worksteal
 
-.PHONY: demo test test-runtimes sanitize lint format stubs bench wheel clean
+.PHONY: demo test test-runtimes sanitize lint format stubs bench docs wheel clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/python -m triton_inprocess demo
@@ -52,6 +52,10 @@ format: $(VENV)/.lint
 stubs: $(VENV)/.installed
 	$(BIN)/python tools/stubs.py
 
+# The pages of docs/ with the reference, as a site in build/site; a warning is an error. Nothing is imported or run.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 wheel: $(VENV)/.wheel
 
 clean:
@@ -64,6 +68,10 @@ $(VENV)/.environment: pyproject.toml
 
 $(VENV)/.lint: $(VENV)/.environment
 	$(BIN)/python tools/requirements.py lint | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.environment
+	$(BIN)/python tools/requirements.py docs | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
 	touch $@
 
 # One wheel serves every Python; the build folder is kept, so that only what changed is compiled again.
