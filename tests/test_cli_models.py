@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import json
 import sys
 from collections.abc import Callable
@@ -15,9 +17,11 @@ pytest.importorskip("typer")
 pytest.importorskip("rich")
 
 from click.testing import Result
+from rich.console import Console
 from typer.testing import CliRunner
 
 from triton_inprocess.cli.app import app
+from triton_inprocess.cli.levels_screen import LevelsScreen
 from triton_inprocess.cli.load import Level, Load
 
 MODELS = """
@@ -178,6 +182,14 @@ def test_bench_measures_each_load_and_batch_size(run: Run, tmp_path: Path) -> No
     assert (tmp_path / "levels.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_bench_counts_the_rows_of_given_inputs(run: Run) -> None:
+    short = ("-i", "x=[[1], [2], [3]]", "-c", "1", "--seconds", "0.05", "--warm-up", "0")
+    (level,) = json.loads(run("bench", "double", *short, "--json").stdout)["levels"]
+    assert level["batch_size"] == 3
+    result = run("bench", "double", *short, "-b", "2")
+    assert (result.exit_code, "the inputs that were given have 3 rows" in result.output) == (2, True)
+
+
 def test_bench_sends_at_a_rate(run: Run) -> None:
     result = run("bench", "picky", "--request-rate", "50", "--seconds", "0.2", "--warm-up", "0", "--json")
     (level,) = json.loads(result.stdout)["levels"]
@@ -189,6 +201,7 @@ def test_bench_of_a_model_that_fails_says_so(run: Run) -> None:
     result = run("bench", "worn", "-c", "1", "--seconds", "0.05", "--warm-up", "0")
     assert result.exit_code == 1
     assert "failed at 1 requests in flight: InternalError: ValueError: worn out" in result.stdout
+    assert result.stdout.split("\n")[1].split()[:5] == ["in", "flight", "batch", "req/s", "inf/s"]
     assert [line.split()[:2] for line in result.stdout.splitlines() if line.strip()][2] == ["1", "1"]
 
 
@@ -213,6 +226,25 @@ def test_a_deadline_is_kept(run: Run, tmp_path: Path) -> None:
     result = run("infer", "slow", "-i", "x=[1]", "--deadline", "0.01")
     assert result.exit_code == 1
     assert "within the deadline of 0.01 s" in result.stderr
+
+
+def test_the_table_grows_on_a_terminal() -> None:
+    file = io.StringIO()
+    screen = LevelsScreen("m[red]", Console(file=file, force_terminal=True, width=100), quiet=False)
+    level = Level(Load(2, 4), seconds=2.0, latencies=[0.001] * 10)
+
+    async def follow() -> None:
+        following = asyncio.ensure_future(screen.follow(level))
+        await asyncio.sleep(0)
+        following.cancel()
+
+    with screen:
+        asyncio.run(follow())
+        assert "   10 …" in file.getvalue()
+        screen.add(level)
+    last = file.getvalue().rpartition("model m[red]")[2]
+    assert "…" not in last
+    assert ["2", "4", "5", "20", "1.000"] in [line.split()[:5] for line in last.splitlines()]
 
 
 def test_latencies_become_percentiles() -> None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 
@@ -75,6 +76,8 @@ def bench(  # noqa: PLR0917 - typer's options
         batched = int(model.config().get("max_batch_size", 0)) > 0
         if not batched and sizes != [1]:
             raise typer.BadParameter(f"--batch-size: model {name!r} takes no batches")
+        if batched and given:
+            sizes = _rows_given(given, sizes)
         loads = [
             Load(amount, size if batched else None, open=request_rate is not None)
             for size in sizes
@@ -101,6 +104,15 @@ def _numbers(option: str, text: str) -> list[int]:
     if not all(part.isdecimal() and int(part) > 0 for part in parts):
         raise typer.BadParameter(f"{option} must be numbers from 1 on, with commas between them, not {text!r}")
     return [int(part) for part in parts]
+
+
+def _rows_given(given: Mapping[str, Any], sizes: list[int]) -> list[int]:
+    """The batch size of inputs that were given, which `--batch-size` must not contradict."""
+    shape = np.shape(next(iter(given.values())))
+    rows = shape[0] if shape else 1
+    if sizes not in ([1], [rows]):
+        raise typer.BadParameter(f"--batch-size: the inputs that were given have {rows} rows")
+    return [rows]
 
 
 def _inputs(

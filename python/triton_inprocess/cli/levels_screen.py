@@ -56,27 +56,16 @@ class LevelsScreen:
 
     def _shown(self, current: Level | None) -> Group:
         levels = self.levels
-        table = Table(title=f"model {self._name}", title_justify="left", box=None, pad_edge=False)
+        table = Table(title=Text(f"model {self._name}"), title_justify="left", box=None, pad_edge=False)
         first = levels[0] if levels else current
         kind = "sent/s" if first is not None and first.load.open else "in flight"
-        for title in (
-            kind,
-            "batch",
-            "requests/s",
-            "inferences/s",
-            "p50 ms",
-            "p90 ms",
-            "p99 ms",
-            "batch run",
-            "queue ms",
-        ):
+        for title in (kind, *_TITLES):
             table.add_column(title, justify="right")
         for level in levels:
             table.add_row(*_cells(level.row()))
         if current is not None:
-            table.add_row(
-                f"{current.load.amount:g}", str(current.load.batch_size or 1), f"{len(current.latencies):,} …"
-            )
+            sent = f"{len(current.latencies):,} …"
+            table.add_row(f"{current.load.amount:g}", str(current.load.batch_size or 1), sent)
         errors = [
             f"{each.failures} failed at {each.load.amount:g} {each.load.kind}: {each.first_error}"
             for each in levels
