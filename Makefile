@@ -6,8 +6,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find cpp python stubs -type f -not -name '*.pyc' -not -name '*.so')
 
-# The tests mostly wait for interpreters that end: two at a time.
-PYTEST_ARGUMENTS ?= --numprocesses=2 --dist=worksteal
+# The tests mostly wait for interpreters that end: twice as many at a time as the smallest machine has cores.
+PYTEST_ARGUMENTS ?= --numprocesses=4 --dist=worksteal
 
 .PHONY: demo test test-runtimes sanitize lint format stubs bench docs wheel clean
 

@@ -76,13 +76,17 @@ def soak(kind: Kind, requests: int, advance: Callable[[], None]) -> Growth:
     growth = Growth(kind.name)
     total = max(_PARTS, requests // kind.divisor)
     done = 0
-    for part in range(1, _PARTS + 1):
-        kind.run(total * part // _PARTS - done)
-        done = total * part // _PARTS
-        gc.collect()  # what waits in cycles is no leak
-        growth.requests.append(done)
-        growth.resident.append(resident_bytes(kind.process))
-        advance()
+    gc.freeze()  # what is there already need not be looked at again and again
+    try:
+        for part in range(1, _PARTS + 1):
+            kind.run(total * part // _PARTS - done)
+            done = total * part // _PARTS
+            gc.collect()  # what waits in cycles is no leak
+            growth.requests.append(done)
+            growth.resident.append(resident_bytes(kind.process))
+            advance()
+    finally:
+        gc.unfreeze()
     return growth
 
 

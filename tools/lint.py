@@ -6,9 +6,12 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+FIXERS = 3
 PYTHON_FOLDERS = ["python", "tests", "benchmarks", "tools", "examples"]
 
 
@@ -25,7 +28,7 @@ def tool(name: str) -> str:
 
 
 def commands(fix: bool) -> list[list[str]]:
-    """What is run."""
+    """What is run: first the `FIXERS` that may write, then those that only look, the slowest last."""
     mypy = [sys.executable, "-m", "mypy"]
     return [
         [tool("clang-format"), *(["-i"] if fix else ["--dry-run", "-Werror"]), *cpp_files()],
@@ -57,17 +60,26 @@ def clang_tidy() -> list[list[str]]:
     return [[tool("clang-tidy"), "--quiet", "-p", str(databases[-1].parent), *half] for half in halves]
 
 
-def main() -> int:
-    """Run everything, however early something fails."""
+def run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    """Runs one of them, with this environment's tools before others."""
+    if shutil.which(command[0]) is None:
+        raise SystemExit(f"{command[0]} is missing: run 'make lint'")
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    output, errors = subprocess.PIPE, subprocess.STDOUT
+    return subprocess.run(command, cwd=ROOT, env=environment, check=False, text=True, stdout=output, stderr=errors)
+
+
+def main() -> int:
+    """Runs everything, however early something fails: the slow ones first, one on each core."""
+    todo = commands("--fix" in sys.argv)
+    fixers, others = todo[:FIXERS], todo[FIXERS:]
     failed = []
-    for command in commands("--fix" in sys.argv):
-        shown = " ".join(command[:4])
-        print(f"-- {shown} ...", flush=True)
-        if shutil.which(command[0]) is None:
-            raise SystemExit(f"{command[0]} is missing: run 'make lint'")
-        if subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode != 0:
-            failed.append(shown)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for result in chain(map(run, fixers), pool.map(run, reversed(others))):
+            shown = " ".join(result.args[:4])
+            print(f"-- {shown} ...\n{result.stdout}", end="", flush=True)
+            if result.returncode != 0:
+                failed.append(shown)
     for shown in failed:
         print(f"FAILED: {shown}")
     return 1 if failed else 0

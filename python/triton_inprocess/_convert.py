@@ -227,8 +227,8 @@ def _from_values(value: Any, data_type: DataType | None, copy: bool | None) -> T
     array = _array_of(value)
     if array.dtype.kind in "SU":  # numpy has made text of the numbers before it: which element it is will be said
         array = _array_of(value, object)
-    elif array.dtype == np.float64 and data_type not in _FLOATS and not _keeps_integers(array, value):
-        raise ValueError("some integers are negative and some are of 64 bits: no type of Triton holds both")
+    elif data_type not in _FLOATS and _has_rounded_integers(array, value):
+        array = _unsigned(value)
     return _from_array(array, data_type, None)
 
 
@@ -244,11 +244,18 @@ def _array_of(value: Any, dtype: Any = None) -> Array:
         raise ValueError(f"cannot make a tensor from a {type(value).__name__}: {error}") from error
 
 
-def _keeps_integers(array: Array, value: Any) -> bool:
-    """False if numpy has rounded integers that it has no common type for."""
-    if not np.any(array >= 2.0**63):
-        return True
-    return not all(isinstance(each, (int, np.integer)) for each in np.array(value, dtype=object).flat)
+def _has_rounded_integers(array: Array, value: Any) -> bool:
+    """Whether numpy has made floats of integers: those below and above 2**63 have no common type for it."""
+    if array.dtype != np.float64 or not np.any(array >= 2.0**63):
+        return False
+    return all(isinstance(each, (int, np.integer)) for each in np.array(value, dtype=object).flat)
+
+
+def _unsigned(value: Any) -> Array:
+    integers = np.array(value, dtype=object)
+    if min(integers.flat) < 0:
+        raise ValueError("some integers are negative and some are of 64 bits: no type of Triton holds both")
+    return integers.astype(np.uint64)
 
 
 def _of_text(elements: list[Any], shape: tuple[int, ...], data_type: DataType | None) -> Tensor:

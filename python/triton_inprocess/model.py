@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, overload
 
 from . import _infer_many, _native, _queue_forwarder
+from ._messages import object_of
 from ._native import AsyncResponseIterator, ModelHandle, ResponseIterator, Tensor
 from .flags import ModelBatchFlag, ModelTxnPropertyFlag
 from .request import InferenceRequest
@@ -227,17 +227,17 @@ class Model:
 
     def metadata(self) -> dict[str, Any]:
         """Names, types and shapes of inputs and outputs (TRITONSERVER_ServerModelMetadata)."""
-        return _object(self._native.model_metadata(self.name, self.version).serialize_to_json())
+        return object_of(self._native.model_metadata(self.name, self.version))
 
     def statistics(self) -> dict[str, Any]:
         """Counts and durations of requests and batches (TRITONSERVER_ServerModelStatistics)."""
-        return _object(self._native.model_statistics(self.name, self.version).serialize_to_json())
+        return object_of(self._native.model_statistics(self.name, self.version))
 
     def config(self, config_version: int = 1) -> dict[str, Any]:
         """The model's configuration (TRITONSERVER_ServerModelConfig)."""
         if not isinstance(config_version, int) or isinstance(config_version, bool) or not 0 <= config_version < 2**32:
             raise TypeError(f"config_version must be an int that is not negative, not {config_version!r}")
-        return _object(self._native.model_config(self.name, self.version, config_version).serialize_to_json())
+        return object_of(self._native.model_config(self.name, self.version, config_version))
 
     def batch_properties(self) -> ModelBatchFlag:
         """How the model batches (TRITONSERVER_ServerModelBatchProperties)."""
@@ -250,9 +250,3 @@ class Model:
     def __repr__(self) -> str:
         """Name and version."""
         return f"Model(name={self.name!r}, version={self.version})"
-
-
-def _object(text: str) -> dict[str, Any]:
-    value = json.loads(text)
-    assert isinstance(value, dict)
-    return value

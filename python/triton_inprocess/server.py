@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import threading
 import time
@@ -20,6 +19,7 @@ from ._durations import interval_argument, timeout_argument
 from ._extension_file import extension_path
 from ._fork_locks import reentrant_lock
 from ._lifetime import running_servers
+from ._messages import object_of
 from ._native import MetricFormat, ModelControlMode
 from ._start_failures import start_failures
 from ._stopping import UNLOAD_GRACE, dependents_of, model_index, unloaded, unloading
@@ -512,9 +512,7 @@ class Server:
 
     def metadata(self) -> dict[str, Any]:
         """Name, version and extensions of the server (TRITONSERVER_ServerMetadata)."""
-        value = json.loads(self._running().metadata().serialize_to_json())
-        assert isinstance(value, dict)
-        return value
+        return object_of(self._running().metadata())
 
     @overload
     def metrics(self, format: MetricFormat = ..., parsed: Literal[False] = ...) -> str: ...
