@@ -67,7 +67,7 @@ $(VENV)/.environment: pyproject.toml
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.environment
-	$(BIN)/python tools/requirements.py lint | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
+	$(BIN)/python tools/requirements.py lint docs | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
 	touch $@
 
 $(VENV)/.docs: $(VENV)/.environment

@@ -44,6 +44,7 @@ def commands(fix: bool) -> list[list[str]]:
             *(str(file) for folder in ("examples", "tests/typing") for file in sorted((ROOT / folder).glob("*.py"))),
         ],
         [tool("pyright"), "--pythonpath", sys.executable, "--project", "tests/typing"],
+        ["env", "NO_MKDOCS_2_WARNING=1", tool("mkdocs"), "build", "--strict", "--quiet"],
         [tool("pyright"), "--pythonpath", sys.executable],
         [tool("pyright"), "--pythonpath", sys.executable, "--ignoreexternal", "--verifytypes", "triton_inprocess"],
         *clang_tidy(),
