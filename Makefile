@@ -9,7 +9,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find cpp pyth
 # The tests mostly wait for interpreters that end: twice as many at a time as the smallest machine has cores.
 PYTEST_ARGUMENTS ?= --numprocesses=4 --dist=worksteal
 
-.PHONY: demo test test-runtimes sanitize lint format stubs bench soak sdist wheel check-wheel test-wheel nightly \
+.PHONY: demo test test-runtimes sanitize lint format stubs bench docs soak sdist wheel check-wheel test-wheel nightly \
 	nightly-tests nightly-arrays sanitize-asan sanitize-tsan clean
 
 demo: $(VENV)/.runtime
@@ -52,6 +52,10 @@ format: $(VENV)/.lint
 # The generated type stubs, which are checked in.
 stubs: $(VENV)/.installed
 	$(BIN)/python tools/stubs.py
+
+# The pages of docs/ with the reference, as a site in build/site; a warning is an error. Nothing is imported or run.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # Whether memory grows over a million requests, by a byte per request more than in the floor: a leak is of more.
 SOAK_ARGUMENTS ?= --limit 1
@@ -97,7 +101,11 @@ $(VENV)/.environment: pyproject.toml
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.environment
-	$(BIN)/python tools/requirements.py lint | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
+	$(BIN)/python tools/requirements.py lint docs | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.environment
+	$(BIN)/python tools/requirements.py docs | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
 	touch $@
 
 $(VENV)/.publish: $(VENV)/.environment

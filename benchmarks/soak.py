@@ -98,7 +98,7 @@ def _refuse(server: ti.Server, target: Target, count: int) -> None:
         lambda: model.infer({INPUT_NAME: wrong_shape}),
         lambda: model.infer({"NONE": target.array}),
         lambda: model.infer({}),
-        lambda: model.infer(target.inputs, no_such_field=1),
+        lambda: model.infer(target.inputs, no_such_field=1),  # type: ignore[call-overload]
         lambda: other_version.infer(target.inputs),
     ]
     for number in range(count):

@@ -39,6 +39,13 @@ def commands(fix: bool) -> list[list[str]]:
         [*mypy, *(str(file) for file in sorted((ROOT / "tools").glob("*.py")))],
         [*mypy, "-p", "benchmarks"],
         *workflow_linters(),
+        # How users see the types: the wrong calls must be errors, and stay those that the files say.
+        [
+            *mypy,
+            *(str(file) for folder in ("examples", "tests/typing") for file in sorted((ROOT / folder).glob("*.py"))),
+        ],
+        [tool("pyright"), "--pythonpath", sys.executable, "--project", "tests/typing"],
+        ["env", "NO_MKDOCS_2_WARNING=1", tool("mkdocs"), "build", "--strict", "--quiet"],
         [tool("pyright"), "--pythonpath", sys.executable],
         [tool("pyright"), "--pythonpath", sys.executable, "--ignoreexternal", "--verifytypes", "triton_inprocess"],
         *clang_tidy(),

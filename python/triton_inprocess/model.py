@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from . import _infer_many, _native, _queue_forwarder
 from ._messages import object_of
@@ -12,7 +12,10 @@ from .flags import ModelBatchFlag, ModelTxnPropertyFlag
 from .request import InferenceRequest
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ._capi_server import TRITONSERVER_Server
+    from ._keywords import ManyKeywords, RequestKeywords
     from ._native import InferenceResponse
     from .sequence import Sequence
     from .server import Server
@@ -60,9 +63,20 @@ class Model:
         self._native: TRITONSERVER_Server = server._running() if native is None else native
         self._handle = ModelHandle(self._native, name, version)
 
-    def create_request(self, **fields: Any) -> InferenceRequest:
+    def create_request(self, **fields: Unpack[RequestKeywords]) -> InferenceRequest:
         """A request for this model, to be filled and sent with `infer` or `async_infer`."""
         return InferenceRequest(model=self, **fields)
+
+    @overload
+    def infer(self, inference_request: InferenceRequest, raise_on_error: bool = True) -> ResponseIterator: ...
+
+    @overload
+    def infer(
+        self,
+        inference_request: Mapping[str, Any] | None = None,
+        raise_on_error: bool = True,
+        **fields: Unpack[RequestKeywords],
+    ) -> ResponseIterator: ...
 
     def infer(
         self,
@@ -98,6 +112,19 @@ class Model:
             return _queue_forwarder.infer(self, raise_on_error, inputs, fields)
         return _native.infer(self._handle, self, raise_on_error, inputs, fields)
 
+    @overload
+    def async_infer(
+        self, inference_request: InferenceRequest, raise_on_error: bool = True
+    ) -> AsyncResponseIterator: ...
+
+    @overload
+    def async_infer(
+        self,
+        inference_request: Mapping[str, Any] | None = None,
+        raise_on_error: bool = True,
+        **fields: Unpack[RequestKeywords],
+    ) -> AsyncResponseIterator: ...
+
     def async_infer(
         self,
         inference_request: InferenceRequest | Mapping[str, Any] | None = None,
@@ -127,7 +154,7 @@ class Model:
         max_in_flight: int = 64,
         raise_on_error: bool = True,
         ordered: bool = True,
-        **fields: Any,
+        **fields: Unpack[ManyKeywords],
     ) -> Iterator[InferenceResponse]:
         """Infer one after the other, with some of them in flight at once.
 
@@ -155,7 +182,7 @@ class Model:
         max_in_flight: int = 64,
         raise_on_error: bool = True,
         ordered: bool = True,
-        **fields: Any,
+        **fields: Unpack[ManyKeywords],
     ) -> AsyncIterator[InferenceResponse]:
         """As `infer_many`, for `async for`; `requests` may be an asynchronous iterable, too."""
         _infer_many.check(max_in_flight, ordered)

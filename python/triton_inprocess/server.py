@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from typing_extensions import Unpack
+
+    from ._keywords import FunctionKeywords, OptionsKeywords
     from ._load_parameters import FileContent, LoadValue
     from ._load_progress import LoadProgress, Progress
     from ._log_forwarder import LogForwarder
@@ -78,7 +81,7 @@ class Server:
 
     _log_owner: ClassVar[int] = 0  # who has last said where the process logs to
 
-    def __init__(self, options: Options | None = None, **options_fields: Any) -> None:
+    def __init__(self, options: Options | None = None, **options_fields: Unpack[OptionsKeywords]) -> None:
         """A server with the given Options, or with Options made of the keywords.
 
         Raises TypeError for both at once, and for a keyword that is no field of Options.
@@ -579,7 +582,7 @@ class Server:
         inputs: TensorSpecs | None = None,
         outputs: TensorSpecs | None = None,
         max_batch_size: int = 0,
-        **declaration: Any,
+        **declaration: Unpack[FunctionKeywords],
     ) -> Callable[[Function], Function]: ...
 
     def model(self, name: Any = ..., version: int = -1, **declaration: Any) -> Any:
