@@ -1421,6 +1421,29 @@ class Server:
         When this raises, the request is as before and can be sent again, no callback comes, and the trace is gone. Raises UnavailableError for a request in flight and for a trace that was sent before.
         """
 
+class FrontEnd:
+    """
+    A server for a foreign front end, which finds Triton's C functions in the global scope: what it may do, and what is in flight.
+    """
+
+    def __init__(self, server: Server, *, allow_model_control: bool, allow_model_upload: bool, allow_log_settings: bool, max_in_flight: int) -> None: ...
+
+    @property
+    def address(self) -> int:
+        """What the front end takes for the address of the C server."""
+
+    @property
+    def in_flight(self) -> int:
+        """
+        Requests that are not answered and released, and calls that have not returned.
+        """
+
+    def close(self) -> None:
+        """Take no request any more; what is in flight is answered."""
+
+    def forget(self) -> None:
+        """The front end is gone, and does not call any more."""
+
 class TRITONSERVER_InferenceRequest:
     """
     A request (TRITONSERVER_InferenceRequest): it is filled, sent by TRITONSERVER_Server.infer_async, and sent again when it is completed, which is when the last response and the release have come. While it is in flight, everything that would change it raises UnavailableError, and dropping it is harmless. The memory that its inputs are given by address must stay until then.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -13,18 +13,19 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
+from .._access import Access, access_of
+from .._limits import Limits
 from ._errors import error_body
 from ._exchange import SCOPE_KEY, Exchange
 from ._gate import Gate
 from ._inference import Generate, GenerateStream, Infer
 from ._management import Handler, Management, Metrics
-from ._service import Access, Service
-from .limits import Limits
+from ._service import Service
 
 if TYPE_CHECKING:
     from ..server import Server
 
-__all__ = ["access_of", "create_app", "create_metrics_app"]
+__all__ = ["create_app", "create_metrics_app"]
 
 
 def create_app(
@@ -76,24 +77,6 @@ def create_metrics_app(server: Server, *, limits: Limits | None = None, token: s
     """An application that answers with the metrics, and with nothing else."""
     service = _service(server, access_of(token=token), limits)
     return _application(service, [Route("/metrics", Metrics(service), methods=["GET"])])
-
-
-def access_of(**arguments: Any) -> Access:
-    """The arguments of create_app that are about access, checked."""
-    token = arguments.get("token")
-    if token is not None and not isinstance(token, str):
-        raise TypeError(f"token must be a str or None, not {type(token).__name__}")
-    if token is not None and not (token and token.isascii() and token.isprintable() and " " not in token):
-        raise ValueError("token must be of printable ASCII characters without spaces, and not empty")
-    for name, value in arguments.items():
-        if name.startswith("allow_") and name != "allow_origins" and not isinstance(value, bool):
-            raise TypeError(f"{name} must be a bool, not {type(value).__name__}")
-    origins = arguments.pop("allow_origins", ())
-    if isinstance(origins, str) or not all(isinstance(each, str) for each in origins):
-        raise TypeError("allow_origins must be a collection of str")
-    if arguments.get("allow_model_upload") and not arguments.get("allow_model_control"):
-        raise ValueError("allow_model_upload needs allow_model_control: models are brought along when they are loaded")
-    return Access(allow_origins=frozenset(origins), **arguments)
 
 
 def _service(server: object, access: Access, limits: object) -> Service:

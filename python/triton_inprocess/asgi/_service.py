@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidArgumentError
 from ..model import Model
 from ._admission import Admission
-from ._errors import HttpError
 from ._shared_memory import SharedMemory
 
 if TYPE_CHECKING:
+    from .._access import Access
     from .._capi_server import TRITONSERVER_Server
+    from .._limits import Limits
     from ..server import Server
-    from .limits import Limits
 
-__all__ = ["Access", "Service"]
+__all__ = ["Service"]
 
 _MOST_MODELS = 256
-
-
-@dataclass(frozen=True)
-class Access:
-    """Who may ask, and for what; see create_app."""
-
-    token: str | None = None
-    allow_model_control: bool = False
-    allow_model_upload: bool = False
-    allow_shared_memory: bool = False
-    allow_log_settings: bool = False
-    allow_origins: frozenset[str] = field(default=frozenset())
-
-    def require(self, switch: str) -> None:
-        """Raises HttpError 403 unless `switch` is on."""
-        if not getattr(self, switch):
-            raise HttpError(403, f"this is switched off; {switch}=True of create_app or Server.serve switches it on")
 
 
 class Service:
