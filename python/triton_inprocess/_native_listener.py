@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import logging
 import os
@@ -25,6 +26,7 @@ __all__ = ["NativeListener", "front_end_class"]
 
 _CLASSES = {"http": "KServeHttp", "grpc": "KServeGrpc", "metrics": "Metrics"}
 _STANDS_IN_FOR = "tritonserver"  # which tritonfrontend imports, for the names of its errors
+_EXTENSION = "tritonfrontend._c.tritonfrontend_bindings"
 _STEP = 0.001
 _CANCEL_SECONDS = 1.0  # that requests may take to end once their clients were cut off
 _CUT_SECONDS = 1.0  # that the front end may take to see it
@@ -43,7 +45,8 @@ def front_end_class(kind: str, asked: str) -> Any:
         "protocol (KServe v2) by HTTP with every Python, with tritonclient.http as the client"
     )
     try:
-        package = _imported()
+        with _importing:
+            package = _imported()
     except ModuleNotFoundError as error:
         if not wanted:
             raise UnsupportedError(there) from None
@@ -58,24 +61,29 @@ def front_end_class(kind: str, asked: str) -> Any:
     return found
 
 
+@functools.cache
 def _imported() -> Any:
-    with _importing:
-        # Its symbols are looked up in the global scope first, where the forwarder library must be by then.
-        runtime.open_forwarder()
-        if "tritonfrontend" in sys.modules:
-            return sys.modules["tritonfrontend"]
-        real = sys.modules.get(_STANDS_IN_FOR)
-        stand_in = types.ModuleType(_STANDS_IN_FOR)
-        for name in errors.__all__:
-            setattr(stand_in, name, getattr(errors, name))
-        sys.modules[_STANDS_IN_FOR] = stand_in
-        try:
-            return importlib.import_module("tritonfrontend")
-        finally:
-            if real is not None:
-                sys.modules[_STANDS_IN_FOR] = real
-            else:
-                del sys.modules[_STANDS_IN_FOR]
+    if _EXTENSION in sys.modules:  # its symbols are those of the stub that it brings along
+        raise UnsupportedError(
+            "tritonfrontend was imported before an endpoint of it was opened, and has not found Triton: leave the "
+            "import to Server.serve"
+        )
+    for name in [each for each in sys.modules if each.partition(".")[0] == "tritonfrontend"]:
+        del sys.modules[name]  # an import that has failed, and leaves an empty package
+    # Its symbols are looked up in the global scope first, where the forwarder library must be by then.
+    runtime.open_forwarder()
+    real = sys.modules.get(_STANDS_IN_FOR)
+    stand_in = types.ModuleType(_STANDS_IN_FOR)
+    for name in errors.__all__:
+        setattr(stand_in, name, getattr(errors, name))
+    sys.modules[_STANDS_IN_FOR] = stand_in
+    try:
+        return importlib.import_module("tritonfrontend")
+    finally:
+        if real is not None:
+            sys.modules[_STANDS_IN_FOR] = real
+        else:
+            del sys.modules[_STANDS_IN_FOR]
 
 
 class NativeListener:
