@@ -17,6 +17,7 @@ pytest.importorskip("tritonclient.http")
 import tritonclient.http as client_module
 from conftest import SET_INT_PARAMETER, StartServer, add_echo, needs_cancel, write_identity
 from helpers_http import add_twice
+from helpers_labels import write_classifier
 from helpers_types import TYPES
 
 import triton_inprocess as ti
@@ -194,6 +195,15 @@ def test_classes(server: ti.Server, connect: Any) -> None:
         data = np.array([1, 5, 3], np.float32)
         result = connect(serving).infer("echo", [tensor(data, "FP32")], outputs=[output(class_count=2)])
         assert result.as_numpy("y").tolist() == [b"5.000000:1", b"3.000000:2"]
+
+
+def test_classes_with_labels(start_identity: StartServer, repository: Path, connect: Any) -> None:
+    write_classifier(repository)
+    with start_identity().serve(0) as serving:
+        data = np.array([1, 5, 3], np.float32)
+        wanted = [output("OUTPUT0", class_count=2)]
+        result = connect(serving).infer("classifier", [tensor(data, "FP32", "INPUT0")], outputs=wanted)
+        assert result.as_numpy("OUTPUT0").tolist() == [b"5.000000:1:dog", b"3.000000:2:bird"]
 
 
 def test_many_at_once(server: ti.Server, connect: Any) -> None:

@@ -111,7 +111,7 @@ def test_a_stream(server: ti.Server, connect: Any) -> None:
         client.stop_stream()
 
 
-def test_what_a_client_asks_of_a_server(server: ti.Server, connect: Any) -> None:
+def test_what_a_client_asks_of_a_server(server: ti.Server, connect: Any, runtime: ti.runtime.Runtime) -> None:
     add_twice(server)
     with serve(server) as serving:
         client = connect(serving)
@@ -121,7 +121,8 @@ def test_what_a_client_asks_of_a_server(server: ti.Server, connect: Any) -> None
         assert client.get_server_metadata(as_json=True)["name"] == "triton"
         assert client.get_model_metadata("twice", as_json=True)["outputs"][0]["name"] == "y"
         assert client.get_model_config("twice", as_json=True)["config"]["name"] == "twice"
-        assert client.get_inference_statistics("twice", as_json=True)["model_stats"][0]["name"] == "twice"
+        if runtime.api_version > (1, 27):  # older ones do not tell what the front end looks for
+            assert client.get_inference_statistics("twice", as_json=True)["model_stats"][0]["name"] == "twice"
         assert client.get_model_repository_index(as_json=True)["models"][0]["name"] == "twice"
 
 
