@@ -1779,6 +1779,10 @@ class TraceRecord:
     def done(self) -> bool:
         """Whether it is complete."""
 
+    @property
+    def context(self) -> object:
+        """What it was made with by a TraceQueue, or None."""
+
     def wait(self, seconds: float | None) -> bool:
         """Sleep until it is complete; False when the time is over before."""
 
@@ -1803,6 +1807,11 @@ class TraceQueue:
 
     def take(self) -> tuple[list[TraceRecord], int]:
         """The traces that have come, and how many were dropped after them."""
+
+    def record(self, tensors: bool, context: object) -> TraceRecord:
+        """
+        A record for one request, which comes here when it is complete; `context` comes back with it.
+        """
 
     def close(self) -> None:
         """

@@ -20,6 +20,7 @@ from ._exchange import SCOPE_KEY, Exchange
 from ._gate import Gate
 from ._inference import Generate, GenerateStream, Infer
 from ._management import Handler, Management, Metrics
+from ._openapi import OpenApi
 from ._service import Service
 
 if TYPE_CHECKING:
@@ -100,22 +101,25 @@ def _application(service: Service, routes: list[BaseRoute]) -> Starlette:
 
 
 class _Endpoint:
-    """A method of Management as an ASGI application."""
+    """Methods of Management, by the method of the request, as an ASGI application."""
 
-    def __init__(self, handler: Handler) -> None:
-        self._handler = handler
+    def __init__(self, handlers: dict[str, Handler]) -> None:
+        self._handlers = handlers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange: Exchange = scope[SCOPE_KEY]
-        await self._handler(exchange, scope["path_params"])
+        handler = self._handlers.get(scope["method"], self._handlers.get("GET"))  # HEAD is GET
+        assert handler is not None
+        await handler(exchange, scope["path_params"])
 
 
 def _routes(service: Service) -> list[BaseRoute]:
     management = Management(service)
     routes: list[BaseRoute] = []
+    handlers: dict[str, dict[str, Handler]] = {}
 
     def add(method: str, path: str, handler: Handler) -> None:
-        routes.append(Route(path, _Endpoint(handler), methods=[method]))
+        handlers.setdefault(path, {})[method] = handler
 
     models = ("/v2/models/{name}", "/v2/models/{name}/versions/{version}")
     for action, endpoint in (("infer", Infer), ("generate", Generate), ("generate_stream", GenerateStream)):
@@ -145,6 +149,9 @@ def _routes(service: Service) -> list[BaseRoute]:
     for path in ("/v2/trace/setting", "/v2/models/{name}/trace/setting"):
         add("GET", path, management.trace_settings)
         add("POST", path, management.trace_settings)
+    add("GET", "/openapi.json", OpenApi(service.access))
+    # One route for a path: the router says what a path can do by the first one that has it.
+    routes += [Route(path, _Endpoint(found), methods=list(found)) for path, found in handlers.items()]
     return routes
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidArgumentError
 from ..model import Model
+from ..tracing import Tracing
 from ._admission import Admission
 from ._shared_memory import SharedMemory
 
 if TYPE_CHECKING:
+    from starlette.types import Scope
+
     from .._access import Access
     from .._capi_server import TRITONSERVER_Server
     from .._limits import Limits
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Service"]
 
 _MOST_MODELS = 256
+_UNTRACED = nullcontext()
 
 
 class Service:
@@ -54,6 +59,14 @@ class Service:
             if len(self._models) >= _MOST_MODELS:
                 self._models.clear()
             self._models[key] = model
+
+    def traced(self, scope: Scope) -> AbstractContextManager[object]:
+        """What a request's headers mean to those who trace: see Tracing.headers."""
+        tracing = self.server.options.trace
+        headers = tracing.headers if isinstance(tracing, Tracing) else None
+        if headers is None:
+            return _UNTRACED
+        return headers({name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]})
 
     @staticmethod
     def named(parameters: dict[str, Any]) -> tuple[str, int]:
