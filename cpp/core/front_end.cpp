@@ -70,7 +70,9 @@ FrontEnd::Call::~Call() {
     front_end_->calls_.fetch_sub(1);
 }
 
-FrontEnd::Place::Place(Ref<FrontEnd> front_end) : front_end_(std::move(front_end)) {
+FrontEnd::Place::Place(Ref<FrontEnd> front_end) : count_(std::move(front_end)), use_(count_.server()) {}
+
+FrontEnd::Place::Count::Count(Ref<FrontEnd> front_end) : front_end_(std::move(front_end)) {
     // Counted first: who closes it and then finds nothing in flight can rely on that.
     const std::int64_t others = front_end_->requests_.fetch_add(1);
     try {
@@ -82,15 +84,13 @@ FrontEnd::Place::Place(Ref<FrontEnd> front_end) : front_end_(std::move(front_end
                         std::to_string(others) + " requests are in flight, which is the most allowed");
         }
         front_end_->server_->require_accepting();
-        use_.emplace(front_end_->server_);
     } catch (...) {
         front_end_->requests_.fetch_sub(1);
         throw;
     }
 }
 
-FrontEnd::Place::~Place() {
-    use_.reset();  // before it is no longer counted
+FrontEnd::Place::Count::~Count() {
     front_end_->requests_.fetch_sub(1);
 }
 

@@ -4,7 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <optional>
+#include <utility>
 
 #include "abi/types.h"
 #include "core/server_state.h"
@@ -69,15 +69,26 @@ class FrontEnd final : public RefCounted {
       public:
         /// Throws UNAVAILABLE when no request is taken, or none more.
         explicit Place(Ref<FrontEnd> front_end);
-        ~Place();
-        Place(const Place&) = delete;
-        Place& operator=(const Place&) = delete;
 
-        TRITONSERVER_Server* server() const noexcept { return use_->get(); }
+        TRITONSERVER_Server* server() const noexcept { return use_.get(); }
 
       private:
-        const Ref<FrontEnd> front_end_;
-        std::optional<ServerUse> use_;
+        /// Among those that are counted.
+        class Count {
+          public:
+            explicit Count(Ref<FrontEnd> front_end);
+            ~Count();
+            Count(const Count&) = delete;
+            Count& operator=(const Count&) = delete;
+
+            const Ref<ServerState>& server() const noexcept { return front_end_->server_; }
+
+          private:
+            const Ref<FrontEnd> front_end_;
+        };
+
+        const Count count_;
+        const ServerUse use_;  ///< Given back before it is no longer counted.
     };
 
   private:

@@ -41,13 +41,16 @@ class Listener(Protocol):
     @property
     def url(self) -> str:
         """Where it is served."""
+        ...
 
     @property
     def running(self) -> bool:
         """Whether it is served."""
+        ...
 
     def close(self, deadline: float) -> None:
         """Take no more requests, answer those that are there, until a time of time.monotonic() at the latest."""
+        ...
 
 
 @dataclass(frozen=True)
