@@ -5,13 +5,15 @@ python examples/ensemble.py
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
+import numpy.typing as npt
 
 import triton_inprocess as ti
 
-Vectors = np.ndarray[Any, Any]
+Vectors = npt.NDArray[np.float32]
+Names = npt.NDArray[np.object_]
 
 
 def main() -> None:
@@ -22,15 +24,17 @@ def main() -> None:
         def normalize(
             vector: Annotated[Vectors, ti.Spec("FP32", ["batch", 2])],
         ) -> Annotated[Vectors, ti.Spec("FP32", ["batch", 2], name="unit")]:
-            return vector / np.linalg.norm(vector, axis=1, keepdims=True)
+            lengths: Vectors = np.linalg.norm(vector, axis=1, keepdims=True)
+            return vector / lengths
 
         @server.model(max_batch_size=8)
         def nearest(
             unit: Annotated[Vectors, ti.Spec("FP32", ["batch", 2])],
-        ) -> Annotated[Vectors, ti.Spec("BYTES", ["batch", 1], name="direction")]:
-            names = np.array([b"east", b"north", b"west"], object)
+        ) -> Annotated[Names, ti.Spec("BYTES", ["batch", 1], name="direction")]:
+            names: Names = np.array([b"east", b"north", b"west"], object)
             directions = np.array([[1, 0], [0, 1], [-1, 0]], np.float32)
-            return names[(unit @ directions.T).argmax(axis=1)][:, None]
+            nearest_one: npt.NDArray[np.intp] = (unit @ directions.T).argmax(axis=1)
+            return names[nearest_one][:, None]
 
         compass = server.add_ensemble(
             "compass",

@@ -49,6 +49,13 @@ needs_cancel = pytest.mark.needs(CANCEL)
 needs_string_dtype = pytest.mark.skipif(
     not hasattr(np, "dtypes") or not hasattr(np.dtypes, "StringDType"), reason="numpy < 2"
 )
+NUMPY_KNOWS_DLPACK_1 = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
+needs_dlpack_1 = pytest.mark.skipif(not NUMPY_KNOWS_DLPACK_1, reason="numpy < 2.1 has DLPack before 1.0")
+
+
+def by_dlpack(tensor: ti.Tensor) -> list[np.ndarray[Any, Any]]:
+    """What numpy makes of a tensor by DLPack; nothing where it could not be told that the memory is read-only."""
+    return [np.from_dlpack(tensor)] if NUMPY_KNOWS_DLPACK_1 else []
 
 
 def shown(value: object) -> str:

@@ -227,7 +227,7 @@ def test_a_models_function_cannot_leave_its_servers_block(server: ti.Server) -> 
 
 
 def test_ctrl_c_while_it_starts(identity_backend: Path, repository: Path) -> None:
-    write_identity(repository, parameters={"delay_us": 2_000_000}, more=WARM_UP)
+    write_identity(repository, parameters={"delay_us": 20_000_000}, more=WARM_UP)
     source = f"""
 import asyncio, os, signal, sys, threading, time
 import triton_inprocess as ti
@@ -248,4 +248,4 @@ except KeyboardInterrupt:
 """
     begin = time.monotonic()
     assert run_beside_tests(source).stdout == "True\n"
-    assert time.monotonic() - begin < 2  # the process does not wait for the model either
+    assert time.monotonic() - begin < 15  # the process does not wait for the model either

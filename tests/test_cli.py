@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -279,3 +280,13 @@ def test_the_demo_names_the_missing_extra() -> None:
 def verdict_of(subject: str, lines: list[str]) -> str:
     (line,) = [line for line in lines if line.split(maxsplit=1)[1:] and line.split(maxsplit=1)[1].startswith(subject)]
     return line.split()[0]
+
+
+@pytest.mark.usefixtures("bare_machine")
+def test_doctor_tells_it_as_json(run: CliRunner) -> None:
+    result = run.invoke(app, ["doctor", "--json"])
+    assert result.exit_code == 1
+    told = json.loads(result.stdout)
+    assert told["inference_works"] is False
+    (finding,) = [each for each in told["findings"] if each["subject"] == "runtime"]
+    assert (finding["verdict"], finding["remedy"]) == ("bad", "python -m triton_inprocess runtime install")

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,8 +25,10 @@ from typer.testing import CliRunner
 
 from triton_inprocess.cli import demo
 from triton_inprocess.cli.app import app
+from triton_inprocess.cli.plots import plot_demo
 
 REQUESTS = 899
+LOAD_HALVES = demo.load_halves
 IN_FLIGHT = 64
 
 
@@ -34,6 +37,10 @@ def value(output: str, name: str) -> str:
     match = re.search(rf"^{re.escape(name)}  +(.*?) *$", output, re.MULTILINE)
     assert match is not None, output
     return match.group(1)
+
+
+def _first(digits: demo.Digits, count: int) -> demo.Digits:
+    return demo.Digits(digits.images[:count], digits.labels[:count])
 
 
 def charted(output: str) -> dict[int, tuple[int, str]]:
@@ -119,6 +126,23 @@ def test_a_wrong_answer_fails_the_demo(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.exit_code == 1
     assert float(value(result.stdout, "agreement with direct calls").removesuffix("%")) < 50
     assert "answers differ" in result.stdout
+
+
+def test_the_results_are_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    plot_demo(tmp_path / "demo.png", {1: 3, 32: 20}, [0.5, 1.5, 2.0])
+    assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.usefixtures("runtime")
+def test_a_picture_that_cannot_be_written_fails_the_demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(demo, "load_halves", lambda: tuple(_first(half, 40) for half in LOAD_HALVES()))
+    result = CliRunner().invoke(app, ["demo", "--plot", str(tmp_path / "demo.unknown")])
+    assert result.exit_code == 1
+    assert "agreement with direct calls  100.00%" in result.stdout
+    assert "error: --plot" in result.stderr
+    assert "unknown" in result.stderr
 
 
 def test_no_runtime_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

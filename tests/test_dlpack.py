@@ -14,7 +14,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from conftest import add_echo
+from conftest import add_echo, needs_dlpack_1
 from helpers_dlpack import LEGACY, VERSIONED, ManagedVersioned, Producer, name_of, read
 
 import triton_inprocess as ti
@@ -213,6 +213,7 @@ def test_the_memory_of_a_buffer() -> None:
     assert producer.deleted == 1
 
 
+@needs_dlpack_1
 def test_thousands_of_imports_leave_nothing() -> None:
     array = np.arange(8, dtype=np.float32)
     gc.disable()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import signal
 import subprocess
 import sys
@@ -342,7 +343,7 @@ def test_a_model_may_be_removed_as_soon_as_it_was_added(runtime: ti.runtime.Runt
     # Triton destroys a model under its own thread when that has not yet left the initialisation.
     source = """
 server, model = start()
-for _ in range(2000):
+for _ in range(500):
     server.add_model(double, name="n", **SPECS)
     server.remove_model("n")
 """
@@ -351,11 +352,11 @@ for _ in range(2000):
 
 def test_a_server_may_be_stopped_as_soon_as_a_model_was_added(runtime: ti.runtime.Runtime) -> None:
     source = """
-for _ in range(1000):
+for _ in range(300):
     server, model = start()
     server.stop()
 """
-    run_script(source, timeout=100).check(within=60)
+    run_script(source).check(within=30)
 
 
 def test_a_function_may_add_a_model_while_its_own_is_removed() -> None:
@@ -844,6 +845,18 @@ def test_folders_of_others_are_left_alone(start_server: StartServer, temporary: 
     (temporary / "triton-inprocess-server-file").write_text("")
     start_server().stop()
     assert len(list(temporary.iterdir())) == 2
+
+
+def test_what_was_killed_while_it_made_or_removed_a_folder_is_removed_an_hour_later(
+    start_server: StartServer, temporary: Path
+) -> None:
+    old, young = temporary / "triton-inprocess-server-old", temporary / "triton-inprocess-server-young"
+    (old / "backends").mkdir(parents=True)
+    young.mkdir()
+    os.utime(old, (time.time() - 3700,) * 2)
+    os.utime(young, (time.time() - 3500,) * 2)
+    start_server().stop()
+    assert list(temporary.iterdir()) == [young]
 
 
 # -- waiting, threads, signals -----------------------------------------------------------------------------------------

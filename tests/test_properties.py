@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from conftest import answer, examples
+from conftest import answer, by_dlpack, examples
 from helpers_dlpack import Producer
 from hypothesis import given
 from hypothesis import strategies as st
@@ -126,11 +126,11 @@ def test_arrays_are_copied_exactly_when_they_must(array: Array, copy: bool | Non
     for received in (
         tensor.numpy(),
         np.asarray(tensor),
-        np.from_dlpack(tensor),
+        *by_dlpack(tensor),
         np.array(tensor.tolist(), array.dtype),
     ):
         assert same(received.reshape(array.shape), array)
-    for view in (tensor.numpy(), np.from_dlpack(tensor)):
+    for view in (tensor.numpy(), *by_dlpack(tensor)):
         assert array.size == 0 or view.ctypes.data == tensor.data_ptr
         assert view.flags.writeable == copied
 
@@ -157,7 +157,7 @@ def test_arrays_come_back_through_dlpack(array: Array) -> None:
     tensor = ti.Tensor.from_dlpack(native(array))
     assert tensor.shape == array.shape
     assert tensor.size == array.nbytes
-    for received in (tensor.numpy(), np.asarray(tensor), np.from_dlpack(tensor)):
+    for received in (tensor.numpy(), np.asarray(tensor), *by_dlpack(tensor)):
         assert same(received, array)
         assert array.size == 0 or received.ctypes.data == tensor.data_ptr
 

@@ -1,20 +1,25 @@
-"""The names, parameters and defaults that users' existing code relies on."""
+"""The names, parameters and defaults that users' existing code relies on, and how it uses them.
+
+Such code was written for `tritonserver`: the import is the one line of it that is changed.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import dataclasses
+import enum
 import inspect
+import queue
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import CANCEL, StartServer, add_echo, if_supported, write_identity
+from conftest import CANCEL, SET_INT_PARAMETER, StartServer, add_echo, if_supported, lacks, write_identity
 
 import triton_inprocess as ti
 
-NAMES = [
+CLASSES = [
     "Server",
     "Options",
     "Model",
@@ -26,33 +31,29 @@ NAMES = [
     "MemoryBuffer",
     "RateLimiterResource",
     "ModelLoadDeviceLimit",
-    "DataType",
-    "DLDeviceType",
-    "MemoryType",
-    "InstanceGroupKind",
-    "LogFormat",
-    "LogLevel",
     "LogMessage",
     "Metric",
     "MetricFamily",
+    "TritonError",
+    "TensorSpec",
+    "Batching",
+    "MemoryAllocator",
+    "NativeMemoryAllocator",
+]
+
+ENUMS = [
+    "DataType",
+    "MemoryType",
+    "DLDeviceType",
+    "InstanceGroupKind",
+    "LogFormat",
+    "LogLevel",
     "MetricFormat",
     "MetricKind",
     "ModelBatchFlag",
     "ModelControlMode",
     "ModelTxnPropertyFlag",
     "RateLimitMode",
-    "TritonError",
-    "UnknownError",
-    "InternalError",
-    "NotFoundError",
-    "InvalidArgumentError",
-    "UnavailableError",
-    "UnsupportedError",
-    "AlreadyExistsError",
-    "CancelledError",
-    "TensorSpec",
-    "Batching",
-    "runtime",
 ]
 
 ERRORS = [
@@ -108,6 +109,76 @@ OPTIONS: dict[str, Any] = {
     "trace": None,
     "output_memory_allocator": None,
 }
+
+MEMBERS = {
+    "Server": [
+        "start",
+        "stop",
+        "live",
+        "ready",
+        "metadata",
+        "metrics",
+        "model",
+        "_ptr",
+        "_server",
+        "capi",
+        "models",
+        "load",
+        "unload",
+        "register_model_repository",
+        "unregister_model_repository",
+        "poll_model_repository",
+    ],
+    "Model": [
+        "create_request",
+        "infer",
+        "async_infer",
+        "metadata",
+        "ready",
+        "batch_properties",
+        "transaction_properties",
+        "statistics",
+        "config",
+        "name",
+        "version",
+        "state",
+        "reason",
+    ],
+    "InferenceResponse": [
+        "model",
+        "request_id",
+        "parameters",
+        "outputs",
+        "error",
+        "classification_label",
+        "final",
+        "labels",
+    ],
+    "Tensor": [
+        "data_type",
+        "shape",
+        "memory_buffer",
+        "data_ptr",
+        "memory_type",
+        "memory_type_id",
+        "size",
+        "__dlpack__",
+        "__dlpack_device__",
+        "to_string_array",
+        "to_bytes_array",
+        "from_string_array",
+        "from_bytes_array",
+        "from_dlpack",
+        "to_host",
+        "to_device",
+    ],
+    "MemoryBuffer": ["data_ptr", "memory_type", "memory_type_id", "size", "owner", "from_dlpack"],
+    "ResponseIterator": ["__iter__", "__next__", "cancel"],
+    "AsyncResponseIterator": ["__aiter__", "__anext__", "cancel"],
+    "MemoryAllocator": ["allocate", "free"],
+}
+
+X = np.arange(3, dtype=np.float32)
 
 NO_DEFAULT = inspect.Parameter.empty
 
@@ -199,10 +270,26 @@ def defaults(dataclass: type) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*CLASSES, *ENUMS, *ERRORS, "runtime"])
 def test_the_package_has_the_name_and_exports_it(name: str) -> None:
     assert hasattr(ti, name)
     assert name in ti.__all__
+    assert name in dir(ti)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_classes_can_be_called(name: str) -> None:
+    assert callable(getattr(ti, name))
+
+
+@pytest.mark.parametrize("name", ENUMS)
+def test_enums_are_enums(name: str) -> None:
+    assert issubclass(getattr(ti, name), enum.Enum)
+
+
+@pytest.mark.parametrize("owner", MEMBERS)
+def test_members(owner: str) -> None:
+    assert [name for name in MEMBERS[owner] if not hasattr(getattr(ti, owner), name)] == []
 
 
 def test_everything_exported_exists() -> None:
@@ -366,6 +453,8 @@ def test_models_are_keyed_by_name_and_by_name_and_version(start_identity: StartS
 
 
 def test_the_server_answers_with_its_objects(server: ti.Server) -> None:
+    assert server.capi is server._server
+    assert isinstance(server.capi, ti.capi.TRITONSERVER_Server)
     assert server.options == ti.Options()
     assert isinstance(server._ptr(), int)
     assert server._ptr() != 0
@@ -389,3 +478,79 @@ def test_the_runtime_has_its_attributes(runtime: ti.runtime.Runtime) -> None:
     assert runtime.api_version[0] == 1
     assert all(directory.is_dir() for directory in runtime.backend_directories)
     assert isinstance(runtime.missing_functions, tuple)
+
+
+def test_a_model_is_loaded_with_parameters(start_server: StartServer, repository: Path) -> None:
+    with start_server(model_repository=repository) as server:
+        with pytest.raises(ti.TritonError):
+            server.load("absent", {"config": '{"backend": "identity"}'})
+        with pytest.raises(ti.TritonError):
+            server.load(name="absent", parameters=None)
+
+
+def test_the_way_of_a_request(server: ti.Server) -> None:
+    add_echo(server)
+    model = server.model(name="echo", version=-1)
+    responses: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    request = model.create_request(
+        request_id="one",
+        flags=0,
+        correlation_id=7,
+        priority=0,
+        timeout=0,
+        inputs={"x": X},
+        parameters={} if lacks(SET_INT_PARAMETER) else {"text": "t", "number": 1, "truth": True},
+        output_memory_type=ti.MemoryType.CPU,
+        response_queue=responses,
+    )
+    assert isinstance(request, ti.InferenceRequest)
+    (response,) = model.infer(inference_request=request, raise_on_error=True)
+    for each in response, responses.get(timeout=20):
+        assert (each.request_id, each.error, each.classification_label, each.final) == ("one", None, None, True)
+        assert each.outputs["y"].to_host().tolist() == X.tolist()
+
+    async def use() -> list[Any]:
+        return [each async for each in model.async_infer(inputs={"x": X})]
+
+    assert len(asyncio.run(use())) == 1
+    assert isinstance(model.batch_properties(), ti.ModelBatchFlag)
+    assert isinstance(model.transaction_properties(), ti.ModelTxnPropertyFlag)
+    assert model.config(config_version=1)["name"] == model.metadata()["name"] == "echo"
+    assert model.ready()
+    assert "model_stats" in model.statistics()
+
+
+def test_memory_has_its_owner() -> None:
+    buffer = ti.MemoryBuffer(X.ctypes.data, ti.MemoryType.CPU, 0, X.nbytes, X)
+    assert buffer.owner is X
+    assert ti.MemoryBuffer(0, ti.MemoryType.CPU, 0, 0, None).owner is None
+    assert ti.MemoryBuffer.from_dlpack(X).data_ptr == X.ctypes.data
+
+
+@pytest.mark.parametrize(
+    "device",
+    [
+        "cpu",
+        ti.MemoryType.CPU,
+        (ti.MemoryType.CPU, 0),
+        (ti.DLDeviceType.CPU, 0),
+    ],
+)
+def test_a_tensor_moves(device: Any) -> None:
+    tensor = ti.Tensor.from_dlpack(X)
+    assert tensor.to_device(device).to_host().tolist() == X.tolist()
+
+
+def test_text_goes_both_ways() -> None:
+    assert ti.Tensor.from_string_array(np.array(["a", "é"])).to_string_array().tolist() == ["a", "é"]
+    assert ti.Tensor.from_bytes_array(np.array([b"a", b"b"])).to_bytes_array().tolist() == [b"a", b"b"]
+
+
+@pytest.mark.usefixtures("server")
+def test_metrics_and_messages() -> None:
+    family = ti.MetricFamily(ti.MetricKind.COUNTER, "names_total", "Names.")
+    metric = ti.Metric(family, {"a": "b"})
+    assert ti.Metric(family=family, labels=None) is not metric
+    ti.LogMessage(ti.LogLevel.INFO, "a name")
+    ti.RateLimiterResource("r", 1, 0)
+    ti.ModelLoadDeviceLimit(ti.InstanceGroupKind.CPU, 0, 0.5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import capi, errors, runtime
+from . import errors, runtime
 from ._native import (
     AsyncResponseIterator,
     DataType,
@@ -26,7 +26,6 @@ from ._native import (
     SharedTensor,
     Tensor,
 )
-from .batching import Batching
 from .errors import (
     AlreadyExistsError,
     CancelledError,
@@ -44,10 +43,11 @@ from .model import Model
 from .options import ModelLoadDeviceLimit, Options, RateLimiterResource
 from .request import InferenceRequest
 from .server import Server
-from .tensor_spec import TensorSpec
 
 if TYPE_CHECKING:
+    from . import capi
     from .batch_context import BatchContext
+    from .batching import Batching
     from .ensemble_step import EnsembleStep
     from .function_request import FunctionRequest
     from .instance_context import InstanceContext
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from .sequence_batching import SequenceBatching
     from .serving import Serving
     from .spec import Spec
+    from .tensor_spec import TensorSpec
     from .trace import Trace, TraceActivity, TraceNode, TraceTensor
     from .tracing import Tracing
     from .warm_up import WarmUp
@@ -143,6 +144,7 @@ __all__ = [
 # Imported when they are first used: most programs never do.
 _LATER = {
     "BatchContext": "batch_context",
+    "Batching": "batching",
     "EnsembleStep": "ensemble_step",
     "FunctionRequest": "function_request",
     "InstanceContext": "instance_context",
@@ -162,12 +164,14 @@ _LATER = {
     "SequenceBatching": "sequence_batching",
     "Serving": "serving",
     "Spec": "spec",
+    "TensorSpec": "tensor_spec",
     "Trace": "trace",
     "TraceActivity": "trace",
     "TraceNode": "trace",
     "TraceTensor": "trace",
     "Tracing": "tracing",
     "WarmUp": "warm_up",
+    "capi": "capi",
 }
 
 
@@ -177,7 +181,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    value = getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
+    module = importlib.import_module(f".{_LATER[name]}", __name__)
+    value = module if name == "capi" else getattr(module, name)
     globals()[name] = value
     return value
 

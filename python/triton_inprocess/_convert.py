@@ -28,6 +28,8 @@ _NUMPY_2 = int(np.__version__.split(".")[0]) >= 2
 
 MOST_DIMENSIONS = 64 if _NUMPY_2 else 32
 
+_TAKES_RAGGED_LISTS = tuple(map(int, np.__version__.split(".")[:2])) < (1, 24)
+
 _TEXT_KINDS = "OSUT"  # object, bytes, str, StringDType
 
 _FLOATS = (DataType.FP16, DataType.FP32, DataType.FP64, DataType.BF16)
@@ -145,7 +147,8 @@ def from_dlpack(value: Any) -> Tensor:
 def bfloat16_list(tensor: Tensor) -> Any:
     """The numbers of a BF16 tensor as (nested) lists."""
     bits = tensor.view(DataType.UINT16).numpy()
-    return (bits.astype(np.uint32) << 16).view(np.float32).tolist()
+    # With a plain 16, numpy 1 makes 64 bits of a single number.
+    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32).tolist()
 
 
 def _refuse_mask(value: object) -> None:
@@ -227,8 +230,8 @@ def _from_values(value: Any, data_type: DataType | None, copy: bool | None) -> T
     array = _array_of(value)
     if array.dtype.kind in "SU":  # numpy has made text of the numbers before it: which element it is will be said
         array = _array_of(value, object)
-    elif array.dtype == np.float64 and data_type not in _FLOATS and not _keeps_integers(array, value):
-        raise ValueError("some integers are negative and some are of 64 bits: no type of Triton holds both")
+    elif data_type not in _FLOATS and _has_rounded_integers(array, value):
+        array = _unsigned(value)
     return _from_array(array, data_type, None)
 
 
@@ -239,16 +242,31 @@ def _refuse_without_copy(value: object, copy: bool | None) -> None:
 
 def _array_of(value: Any, dtype: Any = None) -> Array:
     try:
+        if dtype is None and _TAKES_RAGGED_LISTS:
+            _refuse_ragged(value)
         return np.array(value, dtype=dtype)
     except ValueError as error:
         raise ValueError(f"cannot make a tensor from a {type(value).__name__}: {error}") from error
 
 
-def _keeps_integers(array: Array, value: Any) -> bool:
-    """False if numpy has rounded integers that it has no common type for."""
-    if not np.any(array >= 2.0**63):
-        return True
-    return not all(isinstance(each, (int, np.integer)) for each in np.array(value, dtype=object).flat)
+def _refuse_ragged(value: Any) -> None:
+    """What numpy does itself from 1.24 on; before, it warns and makes an array of lists."""
+    if any(isinstance(each, (list, tuple, np.ndarray)) for each in np.array(value, dtype=object).flat):
+        raise ValueError("the lists in it have different lengths: their shape is inhomogeneous")
+
+
+def _has_rounded_integers(array: Array, value: Any) -> bool:
+    """Whether numpy has made floats of integers: those below and above 2**63 have no common type for it."""
+    if array.dtype != np.float64 or not np.any(array >= 2.0**63):
+        return False
+    return all(isinstance(each, (int, np.integer)) for each in np.array(value, dtype=object).flat)
+
+
+def _unsigned(value: Any) -> Array:
+    integers = np.array(value, dtype=object)
+    if min(integers.flat) < 0:
+        raise ValueError("some integers are negative and some are of 64 bits: no type of Triton holds both")
+    return integers.astype(np.uint64)
 
 
 def _of_text(elements: list[Any], shape: tuple[int, ...], data_type: DataType | None) -> Tensor:

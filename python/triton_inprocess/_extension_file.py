@@ -1,4 +1,4 @@
-"""The file that Python has loaded the extension from: Triton must be led to the same one."""
+"""The file that Python has loaded the extension from, which is a backend too: Triton must be led to the same one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import os
 from . import _native
 from .errors import InternalError
 
-__all__ = ["extension_path"]
+__all__ = ["BACKEND_NAME", "extension_path"]
+
+BACKEND_NAME = "triton_inprocess"
 
 _PATH = os.path.realpath(str(_native.__file__))
 

@@ -11,6 +11,7 @@ from ._native import ResponseWindow
 if TYPE_CHECKING:
     import asyncio
 
+    from ._keywords import ManyKeywords
     from ._native import AsyncResponseIterator, InferenceResponse
     from .model import Model
 
@@ -34,7 +35,7 @@ def infer_many(
     max_in_flight: int,
     ordered: bool,
     raise_on_error: bool,
-    fields: dict[str, Any],
+    fields: ManyKeywords,
 ) -> Iterator[InferenceResponse]:
     """What Model.infer_many returns."""
     infer = model.infer
@@ -56,7 +57,7 @@ async def async_infer_many(
     max_in_flight: int,
     ordered: bool,
     raise_on_error: bool,
-    fields: dict[str, Any],
+    fields: ManyKeywords,
 ) -> AsyncIterator[InferenceResponse]:
     """What Model.async_infer_many returns."""
     window = _InOrder() if ordered else _AsCompleted()

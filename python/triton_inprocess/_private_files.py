@@ -7,15 +7,17 @@ import fcntl
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from .function_model import BACKEND_NAME
+from ._extension_file import BACKEND_NAME
 
 __all__ = ["PrivateFiles"]
 
 _PREFIX = "triton-inprocess-server-"
 _LOCK = "lock"
+_MAKING_SECONDS = 3600.0
 
 
 class PrivateFiles:
@@ -98,17 +100,34 @@ def _lock(root: Path) -> int | None:
 
 
 def _remove_stale() -> None:
-    for root in Path(tempfile.gettempdir()).glob(_PREFIX + "*"):
-        try:
-            # A folder without a lock file is one that is just being made, or somebody else's.
-            descriptor = os.open(root / _LOCK, os.O_RDWR | os.O_CLOEXEC)
-        except OSError:
-            continue
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            continue
-        else:
+    with os.scandir(tempfile.gettempdir()) as entries:  # a folder with thousands of entries, as it may be
+        roots = [entry.path for entry in entries if entry.name.startswith(_PREFIX)]
+    for root in roots:
+        if _abandoned(root):
             shutil.rmtree(root, ignore_errors=True)
-        finally:
-            os.close(descriptor)
+
+
+def _abandoned(root: str) -> bool:
+    try:
+        descriptor = os.open(os.path.join(root, _LOCK), os.O_RDWR | os.O_CLOEXEC)  # noqa: PTH118
+    except FileNotFoundError:
+        return _left_half_made(root)
+    except OSError:  # somebody else's
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    else:
+        return True
+    finally:
+        os.close(descriptor)
+
+
+def _left_half_made(root: str) -> bool:
+    """Whether whoever made or removed it was killed meanwhile: it takes no time, so that an old one is nobody's."""
+    try:
+        found = os.lstat(root)
+    except OSError:
+        return False
+    return found.st_uid == os.geteuid() and time.time() - found.st_mtime > _MAKING_SECONDS

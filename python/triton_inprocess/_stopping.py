@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import time
 
 from . import _native
+from ._messages import list_of, object_of
 from ._quiescence import wait_for_triton_threads
 from .errors import TritonError
 
@@ -19,9 +19,7 @@ _POLL = 0.001
 
 def model_index(server: _native.Server, flags: int = 0) -> list[dict[str, str]]:
     """The models of a server (TRITONSERVER_ServerModelIndex)."""
-    value = json.loads(server.model_index(flags).serialize_to_json())
-    assert isinstance(value, list)
-    return value
+    return list_of(server.model_index(flags))
 
 
 def unloaded(entry: dict[str, str]) -> bool:
@@ -35,7 +33,7 @@ def dependents_of(server: _native.Server, name: str) -> set[str]:
     names = [name]
     while names:
         try:
-            config = json.loads(server.model_config(names.pop(), -1, 1).serialize_to_json())
+            config = object_of(server.model_config(names.pop(), -1, 1))
         except TritonError:  # it is not loaded
             continue
         steps = {step["model_name"] for step in config.get("ensemble_scheduling", {}).get("step", [])}
@@ -85,7 +83,7 @@ def _unload_all(server: _native.Server, deadline: float) -> None:
 
 def _present(server: _native.Server) -> set[str]:
     """The models that are loaded, being loaded or being unloaded."""
-    statistics = json.loads(server.model_statistics("", -1).serialize_to_json())
+    statistics = object_of(server.model_statistics("", -1))
     # The index lacks those whose repository was unregistered, the statistics those that are on their way.
     names = {entry["name"] for entry in statistics["model_stats"]}
     return names | {entry["name"] for entry in model_index(server) if not unloaded(entry)}

@@ -11,6 +11,7 @@ from . import (
     _function_errors,  # noqa: F401 - imported now: Triton's threads must not import
 )
 from ._checks import check_bool, check_integer
+from ._extension_file import BACKEND_NAME
 from ._function_instance import has_life
 from ._function_signature import FunctionSignature
 from ._model_config import merged, to_text
@@ -25,9 +26,7 @@ from .warm_up import WarmUp
 if TYPE_CHECKING:
     from ._function_runner import FunctionRunner
 
-__all__ = ["BACKEND_NAME", "FunctionModel", "check_name"]
-
-BACKEND_NAME = "triton_inprocess"
+__all__ = ["FunctionModel", "check_name"]
 
 # What `config` must not say, and who says it.
 _OWN_FIELDS = {
@@ -240,10 +239,11 @@ class FunctionModel:
     def runner(self) -> FunctionRunner | None:
         """What calls the function for the backend; None where the backend does so directly, which is the fast way."""
         from . import _function_runner
-        from ._async_runner import AsyncRunner
         from ._function_arguments import FunctionArguments
 
         if self.is_async:
+            from ._async_runner import AsyncRunner  # with asyncio, which takes longer than everything else
+
             return AsyncRunner(self)
         if self.decoupled:
             return _function_runner.GeneratorRunner(self)

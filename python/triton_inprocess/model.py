@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from . import _infer_many, _native, _queue_forwarder
+from ._messages import object_of
 from ._native import AsyncResponseIterator, ModelHandle, ResponseIterator, Tensor
 from .flags import ModelBatchFlag, ModelTxnPropertyFlag
 from .request import InferenceRequest
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ._capi_server import TRITONSERVER_Server
+    from ._keywords import ManyKeywords, RequestKeywords
     from ._native import InferenceResponse
     from .sequence import Sequence
     from .server import Server
@@ -62,9 +65,20 @@ class Model:
         traces = server._traces
         self._traces = traces if traces is not None and traces.has_contexts else None
 
-    def create_request(self, **fields: Any) -> InferenceRequest:
+    def create_request(self, **fields: Unpack[RequestKeywords]) -> InferenceRequest:
         """A request for this model, to be filled and sent with `infer` or `async_infer`."""
         return InferenceRequest(model=self, **fields)
+
+    @overload
+    def infer(self, inference_request: InferenceRequest, raise_on_error: bool = True) -> ResponseIterator: ...
+
+    @overload
+    def infer(
+        self,
+        inference_request: Mapping[str, Any] | None = None,
+        raise_on_error: bool = True,
+        **fields: Unpack[RequestKeywords],
+    ) -> ResponseIterator: ...
 
     def infer(
         self,
@@ -102,6 +116,19 @@ class Model:
             return _queue_forwarder.infer(self, raise_on_error, inputs, fields)
         return _native.infer(self._handle, self, raise_on_error, inputs, fields)
 
+    @overload
+    def async_infer(
+        self, inference_request: InferenceRequest, raise_on_error: bool = True
+    ) -> AsyncResponseIterator: ...
+
+    @overload
+    def async_infer(
+        self,
+        inference_request: Mapping[str, Any] | None = None,
+        raise_on_error: bool = True,
+        **fields: Unpack[RequestKeywords],
+    ) -> AsyncResponseIterator: ...
+
     def async_infer(
         self,
         inference_request: InferenceRequest | Mapping[str, Any] | None = None,
@@ -134,7 +161,7 @@ class Model:
         max_in_flight: int = 64,
         raise_on_error: bool = True,
         ordered: bool = True,
-        **fields: Any,
+        **fields: Unpack[ManyKeywords],
     ) -> Iterator[InferenceResponse]:
         """Infer one after the other, with some of them in flight at once.
 
@@ -162,7 +189,7 @@ class Model:
         max_in_flight: int = 64,
         raise_on_error: bool = True,
         ordered: bool = True,
-        **fields: Any,
+        **fields: Unpack[ManyKeywords],
     ) -> AsyncIterator[InferenceResponse]:
         """As `infer_many`, for `async for`; `requests` may be an asynchronous iterable, too."""
         _infer_many.check(max_in_flight, ordered)
@@ -207,17 +234,17 @@ class Model:
 
     def metadata(self) -> dict[str, Any]:
         """Names, types and shapes of inputs and outputs (TRITONSERVER_ServerModelMetadata)."""
-        return _object(self._native.model_metadata(self.name, self.version).serialize_to_json())
+        return object_of(self._native.model_metadata(self.name, self.version))
 
     def statistics(self) -> dict[str, Any]:
         """Counts and durations of requests and batches (TRITONSERVER_ServerModelStatistics)."""
-        return _object(self._native.model_statistics(self.name, self.version).serialize_to_json())
+        return object_of(self._native.model_statistics(self.name, self.version))
 
     def config(self, config_version: int = 1) -> dict[str, Any]:
         """The model's configuration (TRITONSERVER_ServerModelConfig)."""
         if not isinstance(config_version, int) or isinstance(config_version, bool) or not 0 <= config_version < 2**32:
             raise TypeError(f"config_version must be an int that is not negative, not {config_version!r}")
-        return _object(self._native.model_config(self.name, self.version, config_version).serialize_to_json())
+        return object_of(self._native.model_config(self.name, self.version, config_version))
 
     def batch_properties(self) -> ModelBatchFlag:
         """How the model batches (TRITONSERVER_ServerModelBatchProperties)."""
@@ -230,9 +257,3 @@ class Model:
     def __repr__(self) -> str:
         """Name and version."""
         return f"Model(name={self.name!r}, version={self.version})"
-
-
-def _object(text: str) -> dict[str, Any]:
-    value = json.loads(text)
-    assert isinstance(value, dict)
-    return value

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from ._native import InstanceGroupKind, LogFormat, LogLevel, ModelControlMode, RateLimitMode
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ._native import NativeMemoryAllocator
     from .memory_allocator import MemoryAllocator
     from .trace import Trace
@@ -104,7 +106,7 @@ class Options:
         metrics_configuration: Settings of the metrics; the name "" is for general ones.
     """
 
-    model_repository: PathLike | list[PathLike] | list[str] = field(default_factory=list)
+    model_repository: PathLike | list[PathLike] | list[str] | list[Path] = field(default_factory=list)
     server_id: str = "triton"
     model_control_mode: ModelControlMode | None = None
     startup_models: list[str] = field(default_factory=list)

@@ -13,6 +13,9 @@ from .errors import TritonError, UnavailableError
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from typing_extensions import Unpack
+
+    from ._keywords import SequenceKeywords
     from ._native import AsyncResponseIterator, ResponseIterator
     from .model import Model
 
@@ -57,20 +60,22 @@ class Sequence:
         self.ended: bool = False
         self._last: dict[str, Any] | None = None
 
-    def infer(self, inputs: Mapping[str, Any], *, end: bool = False, **fields: Any) -> ResponseIterator:
+    def infer(
+        self, inputs: Mapping[str, Any], *, end: bool = False, **fields: Unpack[SequenceKeywords]
+    ) -> ResponseIterator:
         """The next request, as `Model.infer`; with `end`, the last one.
 
         Raises UnavailableError after the end, and TypeError for `flags` and `correlation_id`, which are the sequence's.
         """
-        fields = self._fields(end, fields)
-        responses = self.model.infer(inputs, **fields)
+        responses = self.model.infer(inputs, **self._fields(end, fields))
         self._sent(inputs, end)
         return responses
 
-    def async_infer(self, inputs: Mapping[str, Any], *, end: bool = False, **fields: Any) -> AsyncResponseIterator:
+    def async_infer(
+        self, inputs: Mapping[str, Any], *, end: bool = False, **fields: Unpack[SequenceKeywords]
+    ) -> AsyncResponseIterator:
         """As `infer`, for `async for` and `await`; a request goes before the next one in the order of the calls."""
-        fields = self._fields(end, fields)
-        responses = self.model.async_infer(inputs, **fields)
+        responses = self.model.async_infer(inputs, **self._fields(end, fields))
         self._sent(inputs, end)
         return responses
 
@@ -113,7 +118,7 @@ class Sequence:
         state = "ended" if self.ended else "not begun" if self._last is None else "open"
         return f"Sequence(model={self.model.name!r}, correlation_id={self.correlation_id!r}, {state})"
 
-    def _fields(self, end: bool, fields: dict[str, Any]) -> dict[str, Any]:
+    def _fields(self, end: bool, fields: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(end, bool):
             raise TypeError(f"end must be a bool, not {type(end).__name__}")
         for name in ("flags", "correlation_id"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import threading
 import time
@@ -20,6 +19,7 @@ from ._durations import interval_argument, timeout_argument
 from ._extension_file import extension_path
 from ._fork_locks import reentrant_lock
 from ._lifetime import running_servers
+from ._messages import object_of
 from ._native import MetricFormat, ModelControlMode
 from ._start_failures import start_failures
 from ._stopping import UNLOAD_GRACE, dependents_of, model_index, unloaded, unloading
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from typing_extensions import Unpack
+
+    from ._keywords import FunctionKeywords, OptionsKeywords
     from ._limits import Limits
     from ._load_parameters import FileContent, LoadValue
     from ._load_progress import LoadProgress, Progress
@@ -78,7 +81,7 @@ class Server:
 
     _log_owner: ClassVar[int] = 0  # who has last said where the process logs to
 
-    def __init__(self, options: Options | None = None, **options_fields: Any) -> None:
+    def __init__(self, options: Options | None = None, **options_fields: Unpack[OptionsKeywords]) -> None:
         """A server with the given Options, or with Options made of the keywords.
 
         Raises TypeError for both at once, and for a keyword that is no field of Options.
@@ -509,9 +512,7 @@ class Server:
 
     def metadata(self) -> dict[str, Any]:
         """Name, version and extensions of the server (TRITONSERVER_ServerMetadata)."""
-        value = json.loads(self._running().metadata().serialize_to_json())
-        assert isinstance(value, dict)
-        return value
+        return object_of(self._running().metadata())
 
     @overload
     def metrics(self, format: MetricFormat = ..., parsed: Literal[False] = ...) -> str: ...
@@ -581,7 +582,7 @@ class Server:
         inputs: TensorSpecs | None = None,
         outputs: TensorSpecs | None = None,
         max_batch_size: int = 0,
-        **declaration: Any,
+        **declaration: Unpack[FunctionKeywords],
     ) -> Callable[[Function], Function]: ...
 
     def model(self, name: Any = ..., version: int = -1, **declaration: Any) -> Any:

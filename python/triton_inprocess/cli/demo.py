@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from sklearn.svm import SVC
 from ..batching import Batching
 from ..model import Model
 from ..server import Server
+from .plots import plot_demo
 from .steps import Steps
 
 __all__ = ["Digits", "Traffic", "formed_batches", "load_halves", "run", "send", "serve", "train"]
@@ -52,8 +54,8 @@ class Traffic:
     seconds: float
 
 
-def run() -> None:
-    """Trains a classifier, serves it, sends it images and prints what came of it.
+def run(plot: Path | None = None) -> None:
+    """Trains a classifier, serves it, sends it images and prints what came of it; draws it into the file `plot`.
 
     Exits with status 1 when an answer differs from what the classifier gives when it is called directly.
     """
@@ -75,6 +77,8 @@ def run() -> None:
     console = Console(highlight=False)
     console.print(f"Triton {version} in this Python process, a classifier trained on {len(seen.labels)} other images")
     console.print(_results(unseen, traffic, agreement), _chart(batches), sep="\n")
+    if plot is not None:
+        plot_demo(plot, batches, (traffic.latencies * 1e3).tolist())
     if agreement != 1:
         console.print("[red]answers differ from those of direct calls[/]")
         raise typer.Exit(1)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import typer
 from rich.console import Console
@@ -71,10 +71,13 @@ class Diagnosis:
     inference_works: bool
 
 
-def doctor() -> None:
+def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """Say whether inference works here, and what mends it where it does not (exit status 0: it works)."""
     diagnosis = diagnose()
-    Console().print(_screen(diagnosis.findings))
+    if as_json:
+        typer.echo(json.dumps(_described(diagnosis), indent=2))
+    else:
+        Console().print(_screen(diagnosis.findings))
     if not diagnosis.inference_works:
         raise typer.Exit(1)
 
@@ -284,6 +287,14 @@ def _inference(library: Path, examination: Examination) -> Finding:
         return Finding("inference", Verdict.BAD, examination.error, remedy)
     text = f"a Python function answered, the first time after {examination.milliseconds:.2f} ms"
     return Finding("inference", Verdict.GOOD, text)
+
+
+def _described(diagnosis: Diagnosis) -> dict[str, Any]:
+    findings = [
+        {"subject": each.subject, "verdict": each.verdict.name.lower(), "text": each.text, "remedy": each.remedy}
+        for each in diagnosis.findings
+    ]
+    return {"inference_works": diagnosis.inference_works, "findings": findings}
 
 
 def _screen(findings: Sequence[Finding]) -> Table:

@@ -2,40 +2,34 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import logging
-import os
 import signal
-import sys
 import threading
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ..errors import TritonError
 from ..server import Server
 from .runtime import errors_reported
+from .targets import Repositories, Target, found_target, server_of
 
 __all__ = ["serve"]
 
-_TARGET = (
-    "module:name of a Server, or of a function that is called with a Server and adds models to it. The current folder "
-    "is looked in first."
-)
-
 
 def serve(  # noqa: PLR0917 - typer's options
-    target: Annotated[str | None, typer.Argument(help=_TARGET, show_default=False)] = None,
+    target: Target = None,
     http: Annotated[str, typer.Option(help="host:port, or a port of the loopback interface.")] = "127.0.0.1:8000",
     metrics: Annotated[
         str | None, typer.Option(help="host:port of their own for the metrics.", show_default=False)
     ] = None,
-    model_repository: Annotated[
-        list[Path] | None, typer.Option(help="A folder of models; may be given several times.", show_default=False)
+    grpc: Annotated[
+        str | None, typer.Option(help="host:port for gRPC, by NVIDIA's front end; CPython 3.12.", show_default=False)
     ] = None,
+    engine: Annotated[str, typer.Option(help="What serves HTTP and the metrics: asgi or native.")] = "asgi",
+    model_repository: Repositories = None,
     token_file: Annotated[
         Path | None,
         typer.Option(help="A file with the bearer token that every request must bring.", show_default=False),
@@ -53,16 +47,18 @@ def serve(  # noqa: PLR0917 - typer's options
     logging.getLogger("triton_inprocess.access").setLevel(logging.INFO if access_log else logging.WARNING)
     if target is None and not model_repository:
         raise typer.BadParameter("give module:name, or --model-repository")
-    found = _found(target) if target is not None else None
+    found = found_target(target) if target is not None else None
     ended = threading.Event()
     _end_at_signals(ended)
     with errors_reported():
         try:
             token = token_file.read_text(encoding="utf-8").strip() if token_file is not None else None
-            with _server(target, found, model_repository or []) as server:
+            with server_of(target, found, Server(model_repository=list(model_repository or []))) as server:
                 serving = server.serve(
                     http if not http.isdigit() else int(http),
+                    grpc=grpc if grpc is None or not grpc.isdigit() else int(grpc),
                     metrics=metrics if metrics is None or not metrics.isdigit() else int(metrics),
+                    engine=engine,  # type: ignore[arg-type]  # checked there
                     token=token,
                     certificate=certificate,
                     private_key=private_key,
@@ -76,7 +72,7 @@ def serve(  # noqa: PLR0917 - typer's options
                     if not serving.running:
                         raise typer.Exit(1)
         except ModuleNotFoundError as error:
-            if error.name not in ("starlette", "uvicorn"):
+            if error.name not in ("starlette", "uvicorn", "tritonfrontend", "pydantic"):
                 raise
             typer.echo(f"error: {error}", err=True)
             raise typer.Exit(1) from None
@@ -93,45 +89,3 @@ def _end_at_signals(ended: threading.Event) -> None:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end)
-
-
-def _found(target: str) -> Any:
-    module_name, colon, name = target.partition(":")
-    if not (module_name and colon and name):
-        raise typer.BadParameter(f"the target must be module:name, not {target!r}")
-    sys.path.insert(0, os.getcwd())  # noqa: PTH109
-    try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not (module_name + ".").startswith(error.name + "."):
-            raise
-        raise typer.BadParameter(f"there is no module {error.name!r}") from None
-    found: Any = module
-    for part in name.split("."):
-        if not hasattr(found, part):
-            raise typer.BadParameter(f"module {module_name!r} has no {name!r}")
-        found = getattr(found, part)
-    if not (isinstance(found, Server) or callable(found)):
-        raise typer.BadParameter(f"{target} is neither a Server nor a function, but a {type(found).__name__}")
-    return found
-
-
-def _server(target: str | None, found: Any, repositories: list[Path]) -> Server:
-    """A running server with the target's models."""
-    if isinstance(found, Server):
-        if repositories:
-            raise typer.BadParameter(f"{target} is a Server, which has repositories of its own")
-        return found.__enter__()
-    server = Server(model_repository=list(repositories)).start()
-    if found is None:
-        return server
-    try:
-        try:
-            inspect.signature(found).bind(server)
-        except TypeError:
-            raise typer.BadParameter(f"{target} must take one argument, the Server to add models to") from None
-        found(server)
-    except BaseException:
-        server.stop()
-        raise
-    return server
