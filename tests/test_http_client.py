@@ -17,24 +17,10 @@ pytest.importorskip("tritonclient.http")
 import tritonclient.http as client_module
 from conftest import SET_INT_PARAMETER, StartServer, add_echo, needs_cancel, write_identity
 from helpers_http import add_twice
+from helpers_labels import write_classifier
+from helpers_types import TYPES
 
 import triton_inprocess as ti
-
-TYPES = {
-    "BOOL": np.array([True, False, True]),
-    "UINT8": np.array([0, 255], np.uint8),
-    "UINT16": np.array([0, 65535], np.uint16),
-    "UINT32": np.array([0, 2**32 - 1], np.uint32),
-    "UINT64": np.array([0, 2**64 - 1], np.uint64),
-    "INT8": np.array([-128, 127], np.int8),
-    "INT16": np.array([-(2**15), 2**15 - 1], np.int16),
-    "INT32": np.array([-(2**31), 2**31 - 1], np.int32),
-    "INT64": np.array([-(2**63), 2**63 - 1], np.int64),
-    "FP16": np.array([1.5, -65504, 6e-8], np.float16),
-    "FP32": np.array([0.1, -3e38, 1e-45], np.float32),
-    "FP64": np.array([0.1, -1e308, 5e-324], np.float64),
-    "BYTES": np.array([b"a", b"", "ä".encode(), b"x" * 1000], np.object_),
-}
 
 Client = Any
 
@@ -209,6 +195,15 @@ def test_classes(server: ti.Server, connect: Any) -> None:
         data = np.array([1, 5, 3], np.float32)
         result = connect(serving).infer("echo", [tensor(data, "FP32")], outputs=[output(class_count=2)])
         assert result.as_numpy("y").tolist() == [b"5.000000:1", b"3.000000:2"]
+
+
+def test_classes_with_labels(start_identity: StartServer, repository: Path, connect: Any) -> None:
+    write_classifier(repository)
+    with start_identity().serve(0) as serving:
+        data = np.array([1, 5, 3], np.float32)
+        wanted = [output("OUTPUT0", class_count=2)]
+        result = connect(serving).infer("classifier", [tensor(data, "FP32", "INPUT0")], outputs=wanted)
+        assert result.as_numpy("OUTPUT0").tolist() == [b"5.000000:1:dog", b"3.000000:2:bird"]
 
 
 def test_many_at_once(server: ti.Server, connect: Any) -> None:

@@ -21,6 +21,7 @@ pytest.importorskip("uvicorn")
 
 from conftest import StartServer, write_identity
 from helpers_http import LENGTH, Answer, ask, binary_body
+from helpers_labels import write_classifier
 
 import triton_inprocess as ti
 
@@ -48,6 +49,8 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_identity(folder, "batched", max_batch_size=8, dims=(2,))
     write_identity(folder, "strings", data_type="STRING")
     write_identity(folder, "halves", data_type="FP16")
+    write_classifier(folder, ["cat", "", "bird: small"], "labelled", dims=(-1,))
+    write_classifier(folder, name="labelled_batch", dims=(3,), max_batch_size=4)
     write_identity(folder, "streams", decoupled=True, parameters={"responses": 2})
     write_identity(folder, "fails", decoupled=True, parameters={"responses": 3, "fail_after": 1})
     return folder
@@ -121,6 +124,11 @@ JSON_REQUESTS = {
     "classes of a batch": (
         "batched",
         request(entry(shape=(2, 2), data=[1, 3, 5, 4]), outputs=wanted(classification=1)),
+    ),
+    "labels": ("labelled", request(entry(shape=(4,), data=[1, 3, 2, 0]), outputs=wanted(classification=4))),
+    "labels of a batch": (
+        "labelled_batch",
+        request(entry(shape=(2, 3), data=[1, 3, 5, 4, 3, 2]), outputs=wanted(classification=2)),
     ),
     "classes of ints": (
         "ints",

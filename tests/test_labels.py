@@ -8,24 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import StartServer, identity_config, write_model
+from conftest import StartServer, write_model
+from helpers_labels import LABELS, write_classifier
 from helpers_one_response import both
 
 import triton_inprocess as ti
 
-LABELS = ["cat", "dog", "bird"]
 X = np.array([0, 2, 1], np.float32)
-
-
-def write_classifier(
-    repository: Path, labels: list[str] | None = None, name: str = "classifier", **config: Any
-) -> None:
-    """A model whose output OUTPUT0, a copy of its input, has labels."""
-    text = identity_config(name, **{"dims": (3,), **config})
-    head, tail = text.split("output [", 1)
-    tail = tail.replace("] }", '] label_filename: "classes.txt" }', 1)
-    folder = write_model(repository, name, f"{head}output [{tail}")
-    (folder / "classes.txt").write_text("\n".join(LABELS if labels is None else labels) + "\n", encoding="utf-8")
 
 
 def ask_for(model: ti.Model, values: Any = X) -> ti.InferenceResponse:

@@ -7,6 +7,7 @@ import gc
 import http.client
 import json
 import logging
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -112,8 +113,6 @@ def test_an_address_that_is_taken(server: ti.Server) -> None:
         ({"http": "no.such.host.invalid:1"}, ti.InvalidArgumentError, "no.such.host.invalid"),
         ({"http": None}, ti.InvalidArgumentError, "needs an address"),
         ({"metrics": "x"}, ValueError, "metrics must be"),
-        ({"grpc": 1}, ti.UnsupportedError, "grpc is not available yet; http="),
-        ({"engine": "native"}, ti.UnsupportedError, "engine='native' is not available yet"),
         ({"engine": "other"}, ValueError, "engine must be 'asgi' or 'native', not 'other'"),
         ({"engine": 1}, TypeError, "engine must be a str"),
         ({"token": ""}, ValueError, "token must be"),
@@ -130,6 +129,14 @@ def test_wrong_arguments_are_named(
     server: ti.Server, arguments: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
+        server.serve(**{"http": 0, **arguments})
+    assert not server._servings
+
+
+@pytest.mark.skipif(sys.version_info[:2] == (3, 12), reason="the Python that NVIDIA's front end is for")
+@pytest.mark.parametrize(("arguments", "asked"), [({"grpc": 0}, "grpc"), ({"engine": "native"}, "engine='native'")])
+def test_other_engines_say_which_python_they_need(server: ti.Server, arguments: dict[str, Any], asked: str) -> None:
+    with pytest.raises(ti.UnsupportedError, match=f"^{asked} needs .* CPython 3.12 only, and this is .*: http='127"):
         server.serve(**{"http": 0, **arguments})
     assert not server._servings
 

@@ -13,6 +13,11 @@ from pathlib import Path
 
 MINOR_VERSIONS = range(10, 16)
 
+# The only Python that NVIDIA's front end is for, and what its tests need beside it (tests/test_native_endpoints.py).
+FRONT_END_VERSION = "3.12"
+FRONT_END_TESTS = ["pytest", "pytest-timeout", "hypothesis", "pydantic", "starlette", "uvicorn", "httptools"]
+FRONT_END_TESTS += ["tritonclient[grpc,http]"]
+
 
 def interpreters() -> dict[str, str]:
     """A working interpreter of each version, from PATH and from pyenv."""
@@ -48,6 +53,13 @@ def make_environment(interpreter: str, folder: Path, wheel: Path) -> Path:
     return python
 
 
+def install_front_end(python: Path) -> None:
+    """Install NVIDIA's front end, whose own requirements are not to be had, and what its tests need."""
+    install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    for arguments in (FRONT_END_TESTS, ["--no-deps", "tritonfrontend"]):
+        subprocess.run([*install, *arguments], check=True, stdout=sys.stderr)
+
+
 def main() -> None:
     """Make the environments and print their interpreters."""
     environments, dist = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
@@ -55,9 +67,16 @@ def main() -> None:
     made = []
     for version, interpreter in interpreters().items():
         try:
-            made.append(str(make_environment(interpreter, environments / version, wheel)))
+            python = make_environment(interpreter, environments / version, wheel)
         except subprocess.CalledProcessError as error:
             print(f"Python {version} ({interpreter}) is left out: {error}", file=sys.stderr)
+            continue
+        made.append(str(python))
+        if version == FRONT_END_VERSION:
+            try:
+                install_front_end(python)
+            except subprocess.CalledProcessError as error:
+                print(f"the tests of gRPC are left out: {error}", file=sys.stderr)
     print(os.pathsep.join(made))
 
 

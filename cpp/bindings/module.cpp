@@ -24,6 +24,7 @@
 #include "bindings/errors.h"
 #include "bindings/event_loop_hub.h"
 #include "bindings/execution.h"
+#include "bindings/front_end.h"
 #include "bindings/gil.h"
 #include "bindings/infer.h"
 #include "bindings/inference_response.h"
@@ -92,6 +93,7 @@ NB_MODULE(_native_once, module) {
     ti::register_capi_response(module);
     ti::register_server_options(module);
     ti::register_server(module);
+    ti::register_front_end(module);
     ti::register_capi_request(module);
     ti::register_inference_response(module);
     ti::register_event_loop_hub(module);

@@ -14,6 +14,7 @@
 
 #include "bindings/cached_attribute.h"
 #include "bindings/gil.h"
+#include "core/front_end_functions.h"
 #include "runtime/function_table.h"
 #include "runtime/runtime.h"
 
@@ -58,8 +59,9 @@ void register_runtime(nb::module_& module) {
     module.def(
         "available", &available, "function"_a,
         "Whether the loaded library has the function of that name; False for one that this package does not know.");
-    module.def("open_forwarder", &Runtime::open_forwarder, "path"_a,
-               "Put Triton's C names into the global scope by opening the forwarder library at `path`.");
+    module.def(
+        "open_forwarder", [](const std::string& path) { Runtime::open_forwarder(path, front_end_functions()); },
+        "path"_a, "Put Triton's C names into the global scope by opening the forwarder library at `path`.");
 }
 
 }  // namespace triton_inprocess

@@ -46,6 +46,13 @@ void register_trace_queue(nb::module_& module) {
         .def("take", &take, nb::sig("def take(self) -> tuple[list[TraceRecord], int]"),
              "The traces that have come, and how many were dropped after them.")
         .def(
+            "record",
+            [](const QueueHandle& self, bool tensors, nb::object context) {
+                return make_trace_record(tensors, self.queue, std::move(context));
+            },
+            "tensors"_a, "context"_a.none(), nb::sig("def record(self, tensors: bool, context: object) -> TraceRecord"),
+            "A record for one request, which comes here when it is complete; `context` comes back with it.")
+        .def(
             "close", [](const QueueHandle& self) { self.queue->close(); },
             "No trace begins any more; those that did are waited for, at most a second.");
     module.def(

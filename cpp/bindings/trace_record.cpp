@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "bindings/errors.h"
 #include "bindings/gil.h"
@@ -81,7 +82,30 @@ bool wait(const TraceHandle& self, std::optional<double> seconds) {
     }
 }
 
+/// An object that a record holds; the last one to drop that may be one of Triton's threads.
+class Context final : public RefCounted {
+  public:
+    explicit Context(nb::object value) : value_(value.release().ptr()) {}
+    ~Context() override { let_go(value_); }
+
+    nb::handle value() const noexcept { return value_; }
+
+  private:
+    PyObject* value_;
+};
+
+nb::object context(const TraceHandle& self) {
+    const auto* const held = static_cast<const Context*>(self.record->attachment().get());
+    return held != nullptr ? nb::borrow(held->value()) : nb::none();
+}
+
 }  // namespace
+
+TraceHandle make_trace_record(bool with_tensors, Ref<TraceQueue> queue, nb::object context) {
+    auto record = make_ref<TraceRecord>(with_tensors, std::move(queue));
+    record->attach(make_ref<Context>(std::move(context)));
+    return TraceHandle{std::move(record), nullptr};
+}
 
 void register_trace_record(nb::module_& module) {
     using namespace nb::literals;
@@ -95,6 +119,7 @@ void register_trace_record(nb::module_& module) {
             "tensors"_a, "A record for one request, with or without its tensors.")
         .def_prop_ro(
             "done", [](const TraceHandle& self) { return self.record->done(); }, "Whether it is complete.")
+        .def_prop_ro("context", &context, "What it was made with by a TraceQueue, or None.")
         .def("wait", &wait, "seconds"_a.none(), "Sleep until it is complete; False when the time is over before.")
         .def("snapshot", &snapshot,
              nb::sig("def snapshot(self) -> tuple[int, bool, list[tuple[int, int, str, int, str | None, "

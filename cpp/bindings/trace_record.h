@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include "core/trace_queue.h"
 #include "core/trace_record.h"
 
 namespace triton_inprocess {
@@ -12,6 +13,9 @@ struct TraceHandle {
     Ref<TraceRecord> record;
     Ref<InferenceTrace> child;
 };
+
+/// A record that goes to the queue when it is done, with an object of Python's that comes back with it.
+TraceHandle make_trace_record(bool with_tensors, Ref<TraceQueue> queue, nanobind::object context);
 
 void register_trace_record(nanobind::module_& module);
 

@@ -69,6 +69,10 @@ class TraceRecord final : public TraceObserver {
         std::int64_t model_version = -1;
     };
 
+    /// What whoever has it made wants back with it. Before it is sent.
+    void attach(Ref<RefCounted> attachment) noexcept { attachment_ = std::move(attachment); }
+    const Ref<RefCounted>& attachment() const noexcept { return attachment_; }
+
     /// A submission begins: the root for the one request that this is for. Throws UNAVAILABLE for a second one.
     Ref<InferenceTrace> begin(const Request& request);
 
@@ -104,6 +108,7 @@ class TraceRecord final : public TraceObserver {
     void finish_if_over() noexcept;
 
     const bool with_tensors_;
+    Ref<RefCounted> attachment_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     Ref<TraceQueue> queue_;

@@ -104,7 +104,7 @@ const Runtime* Runtime::loaded() noexcept {
     return loaded_runtime.load(std::memory_order_acquire);
 }
 
-void Runtime::open_forwarder(const std::string& path) {
+void Runtime::open_forwarder(const std::string& path, const FunctionTable& functions) {
     const std::scoped_lock guard(loading);
     current();
     Library forwarder(path, RTLD_NOW | RTLD_GLOBAL);
@@ -112,7 +112,7 @@ void Runtime::open_forwarder(const std::string& path) {
     if (target == nullptr) {
         throw Error(TRITONSERVER_ERROR_INTERNAL, "'" + path + "' is not the forwarder library");
     }
-    *target = api();
+    *target = functions;
     forwarder.keep_open();
 }
 

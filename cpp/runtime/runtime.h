@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/function_table.h"
+
 namespace triton_inprocess {
 
 class Runtime {
@@ -28,8 +30,8 @@ class Runtime {
     const std::vector<std::string>& missing_functions() const noexcept { return missing_functions_; }
 
     /// Puts TRITONSERVER_* and TRITONBACKEND_* into the global scope by opening the forwarder library at `path`, for
-    /// what was linked without a dependency on libtritonserver. Opening it again does nothing.
-    static void open_forwarder(const std::string& path);
+    /// what was linked without a dependency on libtritonserver. `functions` are those that it passes calls on to.
+    static void open_forwarder(const std::string& path, const FunctionTable& functions = api());
 
   private:
     explicit Runtime(const std::string& path);

@@ -6,7 +6,7 @@ import asyncio
 import json
 from typing import Any
 
-from .asgi.limits import Limits
+from ._limits import Limits
 
 __all__ = ["guarded_protocol"]
 

@@ -19,7 +19,7 @@ from .errors import UnavailableError
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from .asgi.limits import Limits
+    from ._limits import Limits
 
 __all__ = ["HttpListener"]
 
@@ -30,6 +30,8 @@ _CANCEL_SECONDS = 1.0  # that requests may take to end once they were cancelled
 
 class HttpListener:
     """Listens from its creation on, and until it is closed."""
+
+    has_metrics = True
 
     def __init__(
         self,

@@ -108,6 +108,10 @@ def _check_trace(trace: object) -> None:
         raise TypeError(f"trace must be callable, a Tracing or None, not {type(trace).__name__}")
     if not callable(trace.callback):
         raise TypeError(f"callback of trace must be callable, not {type(trace.callback).__name__}")
+    for name in ("context", "headers"):
+        value = getattr(trace, name)
+        if value is not None and not callable(value):
+            raise TypeError(f"{name} of trace must be callable or None, not {type(value).__name__}")
     _require("tensors of trace", trace.tensors, bool)
     for name in ("rate", "capacity"):
         value = getattr(trace, name)

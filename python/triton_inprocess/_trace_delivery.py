@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import threading
 import warnings
@@ -30,7 +31,24 @@ class TraceDelivery:
             target=_serve, args=(self._queue, weakref.ref(self)), name="triton-inprocess-traces", daemon=True
         )
         self._thread.start()
-        _native.trace_requests(server, self._queue, tracing.tensors, tracing.rate)
+        self._context = tracing.context
+        self._tensors = tracing.tensors
+        self._rate = tracing.rate
+        self._count = itertools.count()
+        if tracing.context is None:
+            _native.trace_requests(server, self._queue, tracing.tensors, tracing.rate)
+
+    @property
+    def has_contexts(self) -> bool:
+        """Whether `next` gives the traces, one for each request; otherwise they need nothing of Python's."""
+        return self._context is not None
+
+    def next(self) -> Trace | None:
+        """For the next request; None if it is not traced."""
+        assert self._context is not None
+        if next(self._count) % self._rate != 0:
+            return None
+        return Trace._of(self._queue.record(self._tensors, self._context()))
 
     def close(self) -> None:
         """End the thread once everything was delivered; no request is sent any more."""

@@ -34,7 +34,7 @@ class Model:
         reason: Why it is in that state.
     """
 
-    __slots__ = ("__weakref__", "_handle", "_native", "name", "reason", "server", "state", "version")
+    __slots__ = ("__weakref__", "_handle", "_native", "_traces", "name", "reason", "server", "state", "version")
 
     def __init__(
         self,
@@ -62,6 +62,8 @@ class Model:
         self.reason: str | None = reason
         self._native: TRITONSERVER_Server = server._running() if native is None else native
         self._handle = ModelHandle(self._native, name, version)
+        traces = server._traces
+        self._traces = traces if traces is not None and traces.has_contexts else None
 
     def create_request(self, **fields: Unpack[RequestKeywords]) -> InferenceRequest:
         """A request for this model, to be filled and sent with `infer` or `async_infer`."""
@@ -108,6 +110,8 @@ class Model:
             inputs, fields = self._inputs_and_fields(inputs, fields)
         if raise_on_error is not True and raise_on_error is not False:
             raise TypeError(f"raise_on_error must be a bool, not {type(raise_on_error).__name__}")
+        if self._traces is not None and fields.get("trace") is None:
+            fields = {**fields, "trace": self._traces.next()}
         if fields and fields.get("response_queue") is not None:
             return _queue_forwarder.infer(self, raise_on_error, inputs, fields)
         return _native.infer(self._handle, self, raise_on_error, inputs, fields)
@@ -137,6 +141,8 @@ class Model:
             inputs, fields = self._inputs_and_fields(inputs, fields)
         if raise_on_error is not True and raise_on_error is not False:
             raise TypeError(f"raise_on_error must be a bool, not {type(raise_on_error).__name__}")
+        if self._traces is not None and fields.get("trace") is None:
+            fields = {**fields, "trace": self._traces.next()}
         if fields and fields.get("response_queue") is not None:
             return _queue_forwarder.async_infer(self, raise_on_error, inputs, fields)
         return _native.async_infer(self._handle, self, raise_on_error, inputs, fields)
@@ -146,7 +152,8 @@ class Model:
 
         Raises what `infer` and its `result()` raise: it is for models that send one response.
         """
-        return _native.infer(self._handle, self, True, inputs, {}).result().outputs
+        fields = {} if self._traces is None else {"trace": self._traces.next()}
+        return _native.infer(self._handle, self, True, inputs, fields).result().outputs
 
     def infer_many(
         self,

@@ -44,13 +44,13 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._keywords import FunctionKeywords, OptionsKeywords
+    from ._limits import Limits
     from ._load_parameters import FileContent, LoadValue
     from ._load_progress import LoadProgress, Progress
     from ._log_forwarder import LogForwarder
     from ._private_files import PrivateFiles
     from ._served_model import ServedModel
     from ._trace_delivery import TraceDelivery
-    from .asgi import Limits
     from .batching import Batching
     from .ensemble_step import EnsembleStep
     from .function_model import FunctionModel
@@ -798,9 +798,12 @@ class Server:
 
         Args:
             http: "host:port", or a port of the loopback interface; port 0 is any that is free. None: no HTTP.
-            grpc: Not available yet.
-            metrics: An address of their own for the metrics, which are at `/metrics` of `http` in any case.
-            engine: What serves: "asgi" is ours; "native" is not available yet.
+            grpc: An address for gRPC, which NVIDIA's own front end serves (package tritonfrontend, CPython 3.12 only).
+            metrics: An address of their own for the metrics, which our HTTP has at `/metrics` in any case.
+            engine: What serves HTTP and the metrics: "asgi" is ours, "native" is NVIDIA's. That, and gRPC, is faster,
+                and for clients that are trusted only: it knows no token, no `limits` but `max_in_flight`, no origins,
+                no TLS but gRPC's, and cannot do without shared memory (say `allow_shared_memory=True`). What it cannot
+                heed is refused. The page on serving says more.
             certificate: A PEM file with the certificate (and its chain) for TLS.
             private_key: A PEM file with its key.
 
@@ -808,8 +811,9 @@ class Server:
             TypeError, ValueError: An argument is of the wrong type or value.
             InvalidArgumentError: There is no such host, or the server is not started.
             UnavailableError: The address is taken, or the server is stopped.
-            UnsupportedError: `grpc` or `engine="native"`.
-            ModuleNotFoundError: The extra `http` is not installed.
+            UnsupportedError: `grpc` or `engine="native"` with a Python that has no tritonfrontend, or with an argument
+                that this cannot heed.
+            ModuleNotFoundError: The extra `http`, or tritonfrontend, is not installed.
             OSError: The certificate or its key cannot be read.
         """
         from .serving import serve

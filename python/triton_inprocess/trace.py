@@ -151,6 +151,11 @@ class Trace:
         return self._record.wait(timeout)
 
     @property
+    def context(self) -> object:
+        """What `Tracing.context` returned when the request was sent; None without that."""
+        return self._record.context
+
+    @property
     def root(self) -> TraceNode:
         """The request and what it led to, as far as it was told.
 

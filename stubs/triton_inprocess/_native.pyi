@@ -1421,6 +1421,29 @@ class Server:
         When this raises, the request is as before and can be sent again, no callback comes, and the trace is gone. Raises UnavailableError for a request in flight and for a trace that was sent before.
         """
 
+class FrontEnd:
+    """
+    A server for a foreign front end, which finds Triton's C functions in the global scope: what it may do, and what is in flight.
+    """
+
+    def __init__(self, server: Server, *, allow_model_control: bool, allow_model_upload: bool, allow_log_settings: bool, max_in_flight: int) -> None: ...
+
+    @property
+    def address(self) -> int:
+        """What the front end takes for the address of the C server."""
+
+    @property
+    def in_flight(self) -> int:
+        """
+        Requests that are not answered and released, and calls that have not returned.
+        """
+
+    def close(self) -> None:
+        """Take no request any more; what is in flight is answered."""
+
+    def forget(self) -> None:
+        """The front end is gone, and does not call any more."""
+
 class TRITONSERVER_InferenceRequest:
     """
     A request (TRITONSERVER_InferenceRequest): it is filled, sent by TRITONSERVER_Server.infer_async, and sent again when it is completed, which is when the last response and the release have come. While it is in flight, everything that would change it raises UnavailableError, and dropping it is harmless. The memory that its inputs are given by address must stay until then.
@@ -1756,6 +1779,10 @@ class TraceRecord:
     def done(self) -> bool:
         """Whether it is complete."""
 
+    @property
+    def context(self) -> object:
+        """What it was made with by a TraceQueue, or None."""
+
     def wait(self, seconds: float | None) -> bool:
         """Sleep until it is complete; False when the time is over before."""
 
@@ -1780,6 +1807,11 @@ class TraceQueue:
 
     def take(self) -> tuple[list[TraceRecord], int]:
         """The traces that have come, and how many were dropped after them."""
+
+    def record(self, tensors: bool, context: object) -> TraceRecord:
+        """
+        A record for one request, which comes here when it is complete; `context` comes back with it.
+        """
 
     def close(self) -> None:
         """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .limits import Limits
+from .._limits import Limits
 
 try:
     from ._application import create_app

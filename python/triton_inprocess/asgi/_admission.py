@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from types import TracebackType
 
+from .._limits import Limits
 from ._errors import HttpError
-from .limits import Limits
 
 __all__ = ["Admission", "Ticket"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -13,18 +13,20 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
+from .._access import Access, access_of
+from .._limits import Limits
 from ._errors import error_body
 from ._exchange import SCOPE_KEY, Exchange
 from ._gate import Gate
 from ._inference import Generate, GenerateStream, Infer
 from ._management import Handler, Management, Metrics
-from ._service import Access, Service
-from .limits import Limits
+from ._openapi import OpenApi
+from ._service import Service
 
 if TYPE_CHECKING:
     from ..server import Server
 
-__all__ = ["access_of", "create_app", "create_metrics_app"]
+__all__ = ["create_app", "create_metrics_app"]
 
 
 def create_app(
@@ -78,24 +80,6 @@ def create_metrics_app(server: Server, *, limits: Limits | None = None, token: s
     return _application(service, [Route("/metrics", Metrics(service), methods=["GET"])])
 
 
-def access_of(**arguments: Any) -> Access:
-    """The arguments of create_app that are about access, checked."""
-    token = arguments.get("token")
-    if token is not None and not isinstance(token, str):
-        raise TypeError(f"token must be a str or None, not {type(token).__name__}")
-    if token is not None and not (token and token.isascii() and token.isprintable() and " " not in token):
-        raise ValueError("token must be of printable ASCII characters without spaces, and not empty")
-    for name, value in arguments.items():
-        if name.startswith("allow_") and name != "allow_origins" and not isinstance(value, bool):
-            raise TypeError(f"{name} must be a bool, not {type(value).__name__}")
-    origins = arguments.pop("allow_origins", ())
-    if isinstance(origins, str) or not all(isinstance(each, str) for each in origins):
-        raise TypeError("allow_origins must be a collection of str")
-    if arguments.get("allow_model_upload") and not arguments.get("allow_model_control"):
-        raise ValueError("allow_model_upload needs allow_model_control: models are brought along when they are loaded")
-    return Access(allow_origins=frozenset(origins), **arguments)
-
-
 def _service(server: object, access: Access, limits: object) -> Service:
     from ..server import Server
 
@@ -117,22 +101,25 @@ def _application(service: Service, routes: list[BaseRoute]) -> Starlette:
 
 
 class _Endpoint:
-    """A method of Management as an ASGI application."""
+    """Methods of Management, by the method of the request, as an ASGI application."""
 
-    def __init__(self, handler: Handler) -> None:
-        self._handler = handler
+    def __init__(self, handlers: dict[str, Handler]) -> None:
+        self._handlers = handlers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange: Exchange = scope[SCOPE_KEY]
-        await self._handler(exchange, scope["path_params"])
+        handler = self._handlers.get(scope["method"], self._handlers.get("GET"))  # HEAD is GET
+        assert handler is not None
+        await handler(exchange, scope["path_params"])
 
 
 def _routes(service: Service) -> list[BaseRoute]:
     management = Management(service)
     routes: list[BaseRoute] = []
+    handlers: dict[str, dict[str, Handler]] = {}
 
     def add(method: str, path: str, handler: Handler) -> None:
-        routes.append(Route(path, _Endpoint(handler), methods=[method]))
+        handlers.setdefault(path, {})[method] = handler
 
     models = ("/v2/models/{name}", "/v2/models/{name}/versions/{version}")
     for action, endpoint in (("infer", Infer), ("generate", Generate), ("generate_stream", GenerateStream)):
@@ -162,6 +149,9 @@ def _routes(service: Service) -> list[BaseRoute]:
     for path in ("/v2/trace/setting", "/v2/models/{name}/trace/setting"):
         add("GET", path, management.trace_settings)
         add("POST", path, management.trace_settings)
+    add("GET", "/openapi.json", OpenApi(service.access))
+    # One route for a path: the router says what a path can do by the first one that has it.
+    routes += [Route(path, _Endpoint(found), methods=list(found)) for path, found in handlers.items()]
     return routes
 
 

@@ -15,8 +15,8 @@ from ._errors import ClientGone, HttpError
 from ._time_limit import TimeLimit, uncancel
 
 if TYPE_CHECKING:
+    from .._limits import Limits
     from ._admission import Ticket
-    from .limits import Limits
 
 __all__ = ["SCOPE_KEY", "Exchange"]
 

@@ -39,7 +39,8 @@ class Endpoint:
         """Answer a request."""
         exchange: Exchange = scope[SCOPE_KEY]
         name, version = self.service.named(scope["path_params"])
-        await self.answer(exchange, self.service.model(name, version))
+        with self.service.traced(scope):
+            await self.answer(exchange, self.service.model(name, version))
 
     async def answer(self, exchange: Exchange, model: Model) -> None:
         """Answer a request for a model."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._native import DataType, Tensor
-from ..errors import InvalidArgumentError, UnsupportedError
+from ..errors import InvalidArgumentError
 from ..flags import ModelBatchFlag
 from ._inference_call import BINARY_ONLY, NUMPY_TYPES, InferenceCall
 
@@ -23,22 +24,17 @@ __all__ = ["Classification", "InferenceAnswer", "json_elements", "raw_bytes"]
 class Classification:
     """The classification extension: the largest values of an output instead of all."""
 
-    def __init__(self, batches: bool = False, labelled: frozenset[str] = frozenset()) -> None:
-        """`batches`: whether each row has its classes; `labelled`: the outputs whose classes have names."""
+    def __init__(self, batches: bool = False) -> None:
+        """`batches`: whether each row has its classes."""
         self._batches = batches
-        self._labelled = labelled
 
     @classmethod
     def of(cls, model: Model) -> Classification:
         """That of a model."""
-        outputs = model.config().get("output", ())
-        labelled = frozenset(entry["name"] for entry in outputs if entry.get("label_filename"))
-        return cls(bool(model.batch_properties() & ModelBatchFlag.FIRST_DIM), labelled)
+        return cls(bool(model.batch_properties() & ModelBatchFlag.FIRST_DIM))
 
-    def largest(self, tensor: Tensor, most: int, name: str) -> Tensor:
-        """The values and their indices as Triton writes them: "value:index"."""
-        if name in self._labelled:
-            raise UnsupportedError(f"output {name!r}: the names of its classes are not available here")
+    def largest(self, tensor: Tensor, most: int, name: str, labels: Sequence[str]) -> Tensor:
+        """The values, their indices and the labels that there are, as Triton writes them: "value:index:label"."""
         if tensor.data_type not in NUMPY_TYPES or tensor.data_type in BINARY_ONLY or tensor.data_type is DataType.BOOL:
             raise InvalidArgumentError(f"output {name!r} of {tensor.data_type.name} has no classes")
         values = tensor.numpy()
@@ -46,13 +42,15 @@ class Classification:
         # From the end of the reversed: of equal ones the first comes first, and unsigned numbers have no negative ones.
         best = rows.shape[1] - 1 - np.argsort(rows[:, ::-1], axis=1, kind="stable")[:, ::-1]
         text = [
-            [_class_text(row[index], index) for index in order[:most]] for row, order in zip(rows, best, strict=True)
+            [_class_text(row[index], index, labels) for index in order[:most]]
+            for row, order in zip(rows, best, strict=True)
         ]
         return Tensor.from_string_array(np.array(text if self._batches else text[0], dtype=object))
 
 
-def _class_text(value: Any, index: Any) -> str:
-    return f"{value:f}:{index}" if isinstance(value, np.floating) else f"{value}:{index}"
+def _class_text(value: Any, index: int, labels: Sequence[str]) -> str:
+    text = f"{value:f}:{index}" if isinstance(value, np.floating) else f"{value}:{index}"
+    return f"{text}:{labels[index]}" if index < len(labels) and labels[index] else text
 
 
 class InferenceAnswer:
@@ -64,11 +62,12 @@ class InferenceAnswer:
         """Of a response without an error."""
         outputs: list[dict[str, Any]] = []
         binary: list[memoryview] = []
+        labels = response.labels
         for name, given in response.outputs.items():
             form = call.form_of(name)
             tensor = given.to_host()
             if form.classes:
-                tensor = classes.largest(tensor, form.classes, name)
+                tensor = classes.largest(tensor, form.classes, name, labels.get(name, ()))
             entry: dict[str, Any] = {
                 "name": name,
                 "datatype": tensor.data_type.name,

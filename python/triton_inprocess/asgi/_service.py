@@ -2,40 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidArgumentError
 from ..model import Model
+from ..tracing import Tracing
 from ._admission import Admission
-from ._errors import HttpError
 from ._shared_memory import SharedMemory
 
 if TYPE_CHECKING:
-    from .._capi_server import TRITONSERVER_Server
-    from ..server import Server
-    from .limits import Limits
+    from starlette.types import Scope
 
-__all__ = ["Access", "Service"]
+    from .._access import Access
+    from .._capi_server import TRITONSERVER_Server
+    from .._limits import Limits
+    from ..server import Server
+
+__all__ = ["Service"]
 
 _MOST_MODELS = 256
-
-
-@dataclass(frozen=True)
-class Access:
-    """Who may ask, and for what; see create_app."""
-
-    token: str | None = None
-    allow_model_control: bool = False
-    allow_model_upload: bool = False
-    allow_shared_memory: bool = False
-    allow_log_settings: bool = False
-    allow_origins: frozenset[str] = field(default=frozenset())
-
-    def require(self, switch: str) -> None:
-        """Raises HttpError 403 unless `switch` is on."""
-        if not getattr(self, switch):
-            raise HttpError(403, f"this is switched off; {switch}=True of create_app or Server.serve switches it on")
+_UNTRACED = nullcontext()
 
 
 class Service:
@@ -72,6 +59,14 @@ class Service:
             if len(self._models) >= _MOST_MODELS:
                 self._models.clear()
             self._models[key] = model
+
+    def traced(self, scope: Scope) -> AbstractContextManager[object]:
+        """What a request's headers mean to those who trace: see Tracing.headers."""
+        tracing = self.server.options.trace
+        headers = tracing.headers if isinstance(tracing, Tracing) else None
+        if headers is None:
+            return _UNTRACED
+        return headers({name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]})
 
     @staticmethod
     def named(parameters: dict[str, Any]) -> tuple[str, int]:

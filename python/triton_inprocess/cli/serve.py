@@ -25,6 +25,10 @@ def serve(  # noqa: PLR0917 - typer's options
     metrics: Annotated[
         str | None, typer.Option(help="host:port of their own for the metrics.", show_default=False)
     ] = None,
+    grpc: Annotated[
+        str | None, typer.Option(help="host:port for gRPC, by NVIDIA's front end; CPython 3.12.", show_default=False)
+    ] = None,
+    engine: Annotated[str, typer.Option(help="What serves HTTP and the metrics: asgi or native.")] = "asgi",
     model_repository: Repositories = None,
     token_file: Annotated[
         Path | None,
@@ -52,7 +56,9 @@ def serve(  # noqa: PLR0917 - typer's options
             with server_of(target, found, Server(model_repository=list(model_repository or []))) as server:
                 serving = server.serve(
                     http if not http.isdigit() else int(http),
+                    grpc=grpc if grpc is None or not grpc.isdigit() else int(grpc),
                     metrics=metrics if metrics is None or not metrics.isdigit() else int(metrics),
+                    engine=engine,  # type: ignore[arg-type]  # checked there
                     token=token,
                     certificate=certificate,
                     private_key=private_key,
@@ -66,7 +72,7 @@ def serve(  # noqa: PLR0917 - typer's options
                     if not serving.running:
                         raise typer.Exit(1)
         except ModuleNotFoundError as error:
-            if error.name not in ("starlette", "uvicorn"):
+            if error.name not in ("starlette", "uvicorn", "tritonfrontend", "pydantic"):
                 raise
             typer.echo(f"error: {error}", err=True)
             raise typer.Exit(1) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from .._durations import interval_argument
+from ._durations import interval_argument
 
 __all__ = ["Limits"]
 
