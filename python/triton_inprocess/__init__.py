@@ -48,6 +48,7 @@ from .tensor_spec import TensorSpec
 
 if TYPE_CHECKING:
     from .batch_context import BatchContext
+    from .byte_counts import ByteCounts
     from .ensemble_step import EnsembleStep
     from .function_request import FunctionRequest
     from .instance_context import InstanceContext
@@ -74,6 +75,7 @@ __all__ = [
     "AsyncResponseIterator",
     "BatchContext",
     "Batching",
+    "ByteCounts",
     "CancelledError",
     "DLDeviceType",
     "DataType",
@@ -143,6 +145,7 @@ __all__ = [
 # Imported when they are first used: most programs never do.
 _LATER = {
     "BatchContext": "batch_context",
+    "ByteCounts": "byte_counts",
     "EnsembleStep": "ensemble_step",
     "FunctionRequest": "function_request",
     "InstanceContext": "instance_context",

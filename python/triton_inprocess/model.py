@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from .request import InferenceRequest
 if TYPE_CHECKING:
     from ._capi_server import TRITONSERVER_Server
     from ._native import InferenceResponse
+    from .byte_counts import ByteCounts
     from .sequence import Sequence
     from .server import Server
 
@@ -203,8 +205,25 @@ class Model:
         return _object(self._native.model_metadata(self.name, self.version).serialize_to_json())
 
     def statistics(self) -> dict[str, Any]:
-        """Counts and durations of requests and batches (TRITONSERVER_ServerModelStatistics)."""
-        return _object(self._native.model_statistics(self.name, self.version).serialize_to_json())
+        """Counts and durations of requests and batches (TRITONSERVER_ServerModelStatistics).
+
+        Each of the `model_stats` of a function that was added to the server also has the `byte_counts` of that version,
+        by name; see ByteCounts. Triton's other entries are as the C API gives them.
+        """
+        statistics = _object(self._native.model_statistics(self.name, self.version).serialize_to_json())
+        for entry in statistics["model_stats"]:
+            counts = self.server._byte_counts(entry["name"], int(entry["version"]))
+            if counts is not None:
+                entry["byte_counts"] = dataclasses.asdict(counts)
+        return statistics
+
+    @property
+    def byte_counts(self) -> ByteCounts | None:
+        """How many bytes of tensors were copied on their way to and from the function, and how many were not.
+
+        None for a model that is no function of this server's, and for a version that it does not have.
+        """
+        return self.server._byte_counts(self.name, self.version)
 
     def config(self, config_version: int = 1) -> dict[str, Any]:
         """The model's configuration (TRITONSERVER_ServerModelConfig)."""
