@@ -49,6 +49,7 @@ _ROW = SMALL_ELEMENTS * 16
 _ROWS = 64
 _HASHED = 4 << 20  # bytes: the function takes some milliseconds without the GIL
 _LAG_SECONDS = 0.5
+_WIDTH = 160  # of a table in a file
 _TICK = 0.001  # seconds that the loop sleeps between two looks at the clock
 
 
@@ -230,7 +231,7 @@ def one_core_lines(server: ti.Server, floor: LineProcess, count: int) -> Iterato
     from_ready = replace(echo, model=server.add_model(ready, name="ready", inputs=_X, outputs=_Y), array=large)
     for target in (echo, fresh, always):
         target.check()
-    few = max(3, count // 1000)
+    few = max(3, min(count // 200, 50))  # they are all there at once
     for name, target in (("identity", echo), ("a fresh array", fresh), ('identity, adopt="always"', always)):
         yield Line(
             f"16 floats, {name}",
@@ -321,7 +322,11 @@ def print_table(outcomes: Sequence[Outcome], console: Console) -> None:
 
 
 def _text(summary: Summary) -> str:
-    return f"{summary.median:,.3g} ({summary.minimum:,.3g}-{summary.maximum:,.3g})"
+    median, least, most = (
+        f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+        for value in (summary.median, summary.minimum, summary.maximum)
+    )
+    return f"{median} ({least}-{most})"
 
 
 def _run(arguments: argparse.Namespace, artifacts: Artifacts) -> tuple[list[Outcome], Mapping[str, str]]:
@@ -378,7 +383,7 @@ def main(words: list[str] | None = None) -> int:
         repetitions=arguments.repetitions,
         missing_peers=dict(missing),
     )
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else _WIDTH)
     print_table(outcomes, console)
     print_environment(environment, console)
     if arguments.json is not None:

@@ -1,6 +1,6 @@
 """A model of Triton's python backend: a process of its own, which runs another one for the model, by shared memory.
 
-`python -m benchmarks.stub_model REPOSITORY` is that process: it answers each line `ELEMENTS COUNT` by the seconds.
+`python -m benchmarks.stub_model REPOSITORY BACKENDS` is that process: it answers lines `ELEMENTS COUNT` by the time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from .line_process import LineProcess
 from .target import Target
 
 _NAME = "increment"
-_STUB = "triton_python_backend_stub"
 _CONFIGURATION = f"""\
 name: "{_NAME}"
 backend: "python"
@@ -60,13 +59,16 @@ class StubModel:
 
 
 @contextmanager
-def stub_model(python: Path | None, runtime: Path, repository: Path) -> Iterator[StubModel]:
-    """Starts it with that interpreter, which has a numpy before 2: the stub of the runtime knows no other."""
+def stub_model(python: Path | None, runtime: Path, folder: Path) -> Iterator[StubModel]:
+    """Starts it with that interpreter, which has a numpy before 2: the stub of the runtime knows no other.
+
+    `folder` is an empty one, for its files.
+    """
     if python is None:
         yield StubModel(None, "--stub-python names no interpreter with a numpy before 2")
         return
     try:
-        process = _start(python, runtime, repository)
+        process = _start(python, runtime, folder)
     except (BenchmarkError, OSError, subprocess.CalledProcessError) as error:
         yield StubModel(None, str(error))
         return
@@ -74,22 +76,23 @@ def stub_model(python: Path | None, runtime: Path, repository: Path) -> Iterator
         yield StubModel(process)
 
 
-def _start(python: Path, runtime: Path, repository: Path) -> LineProcess:
+def _start(python: Path, runtime: Path, folder: Path) -> LineProcess:
     told = subprocess.run([python, "-c", _ASK], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
-    stub = runtime.parent.parent / "pytriton" / "tritonserver" / "python_backend_stubs" / ".".join(told[:2]) / _STUB
-    model = repository / _NAME
+    installed = runtime.parent.parent / "pytriton" / "tritonserver"
+    backend = shutil.copytree(installed / "backends" / "python", folder / "backends" / "python")
+    stub = installed / "python_backend_stubs" / ".".join(told[:2]) / "triton_python_backend_stub"
+    Path(shutil.copy(stub, backend)).chmod(0o700)  # the wheel has lost the permission
+    model = folder / "models" / _NAME
     (model / "1").mkdir(parents=True)
     (model / "config.pbtxt").write_text(_CONFIGURATION, encoding="utf-8")
     (model / "1" / "model.py").write_text(_MODEL, encoding="utf-8")
-    Path(shutil.copy(stub, model / _STUB)).chmod(0o700)  # the wheel has lost the permission
     environment = {
-        "PATH": os.pathsep.join(
-            [str(python.parent), os.environ.get("PATH", "")]
-        ),  # the first python3 on it is the stub's
-        "LD_LIBRARY_PATH": told[2],
+        # The stub takes the first python3 on it.
+        "PATH": os.pathsep.join([str(python.parent), os.environ.get("PATH", "")]),
+        "LD_LIBRARY_PATH": os.pathsep.join([told[2], str(runtime.parent)]),
         "PYTHONPATH": os.pathsep.join([str(PROJECT), *filter(None, [os.environ.get("PYTHONPATH")])]),
     }
-    command: list[str | Path] = [sys.executable, "-m", "benchmarks.stub_model", repository]
+    command: list[str | Path] = [sys.executable, "-m", "benchmarks.stub_model", folder / "models", folder / "backends"]
     return LineProcess("Triton's python backend", command, environment)
 
 
@@ -99,7 +102,7 @@ def _write(answer: dict[str, object]) -> None:
 
 def main() -> None:
     """Serves the lines of standard input."""
-    with ti.Server(model_repository=sys.argv[1]) as server:
+    with ti.Server(model_repository=sys.argv[1], backend_directory=sys.argv[2]) as server:
         model = server.model(_NAME)
         received = model(x=np.arange(4, dtype=np.float32))["y"].numpy()
         if received.tolist() != [1, 2, 3, 4]:

@@ -78,6 +78,7 @@ class Telling:
     "function",
     [
         pytest.param(lambda x: x + 1, id="new"),
+        pytest.param(lambda x: x[:1] + 1, id="of one number"),
         pytest.param(lambda x: (x + 1).reshape(-1, 1)[:, 0], id="most of a new one"),
         pytest.param(lambda x: np.concatenate([x, x])[: x.size] + 1, id="computed"),
     ],
@@ -89,7 +90,7 @@ def test_a_response_has_the_memory_of_an_array_that_nobody_else_has(
     model = add(server, telling)
     received = answer(model, x=vector())
     assert [address(received)] == telling.addresses
-    assert counts(model) == (received.nbytes, 0, received.nbytes, 0)
+    assert counts(model) == (4 * LARGE, 0, received.nbytes, 0)
     assert received.flags.writeable
     received[:] = 5
     assert (answer(model, x=vector(3)) == 4).all()
@@ -275,13 +276,6 @@ def test_two_outputs_that_share_memory_are_copied(server: ti.Server) -> None:
     assert counts(model)[2:] == (0, 8 * LARGE)
 
 
-@pytest.mark.parametrize("size", [1, 1000])
-def test_small_arrays_are_copied(server: ti.Server, size: int) -> None:
-    model = add(server, lambda x: x + 1)
-    assert (answer(model, x=vector(1, size)) == 2).all()
-    assert counts(model) == (4 * size, 0, 0, 4 * size)
-
-
 def test_never_means_never(server: ti.Server) -> None:
     model = add(server, lambda x: x + 1, adopt="never")
     assert (answer(model, x=vector()) == 2).all()
@@ -289,8 +283,10 @@ def test_never_means_never(server: ti.Server) -> None:
 
 
 def test_texts_are_copied(server: ti.Server) -> None:
-    specs = {"inputs": {"x": (object, (-1,))}, "outputs": {"y": (object, (-1,))}}
-    model = server.add_model(lambda x: np.array([each * 2 for each in x], object), name="texts", **specs)
+    texts = {"x": (object, (-1,))}, {"y": (object, (-1,))}
+    model = server.add_model(
+        lambda x: np.array([each * 2 for each in x], object), name="texts", inputs=texts[0], outputs=texts[1]
+    )
     sent = ["a" * 3000, "b"]
     assert model(x=sent)["y"].to_string_array().tolist() == ["a" * 6000, "bb"]
     assert counts(model) == (3009, 0, 0, 6010)
@@ -299,8 +295,11 @@ def test_texts_are_copied(server: ti.Server) -> None:
 class Allocator(ti.MemoryAllocator):
     """Of the receiver's own."""
 
-    def allocate(self, name: str, byte_size: int, memory_type: ti.MemoryType, memory_type_id: int) -> Any:
-        return np.zeros(byte_size, np.uint8)
+    def allocate(
+        self, byte_size: int, memory_type: ti.MemoryType, memory_type_id: int, tensor_name: str, /
+    ) -> ti.MemoryBuffer:
+        memory = np.zeros(byte_size, np.uint8)
+        return ti.MemoryBuffer(address(memory), ti.MemoryType.CPU, 0, byte_size, memory)
 
 
 def test_memory_that_the_receiver_has_given_is_written_to(server: ti.Server) -> None:
@@ -347,9 +346,9 @@ def test_always_takes_what_the_function_keeps(server: ti.Server, size: int) -> N
     assert not any(each.flags.writeable for each in received)
     with pytest.raises(ValueError, match="WRITEABLE"):
         received[0].setflags(write=True)
-    assert sys.getrefcount(state) > before + 1  # the model's function has one
+    assert sys.getrefcount(state) > before
     del received
-    wait_until(lambda: sys.getrefcount(state) == before + 1)
+    wait_until(lambda: sys.getrefcount(state) == before)
 
 
 @pytest.mark.parametrize("size", [16, LARGE])
@@ -489,7 +488,14 @@ def test_who_returns_an_input_is_not_warned(server: ti.Server, adopt: str) -> No
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for index, function in enumerate((lambda x: x, lambda x: x[::-1], with_context, coroutine, generator)):
+        functions: tuple[Callable[..., Any], ...] = (
+            lambda x: x,
+            lambda x: x[::-1],
+            with_context,
+            coroutine,
+            generator,
+        )
+        for index, function in enumerate(functions):
             model = add(server, function, f"model{index}", adopt=adopt)
             for _ in range(3):
                 for _ in model.infer({"x": vector()}):
@@ -525,8 +531,8 @@ def test_each_version_has_its_own_counts(server: ti.Server) -> None:
     latest = add(server, lambda x: x + 2, version=2)
     answer(server.model("model", 1), x=vector(1, 10))
     answer(latest, x=vector(1, 20))
-    assert counts(server.model("model", 1)) == (40, 0, 0, 40)
-    assert counts(server.model("model", 2)) == counts(latest) == (80, 0, 0, 80)
+    assert counts(server.model("model", 1)) == (40, 0, 40, 0)
+    assert counts(server.model("model", 2)) == counts(latest) == (80, 0, 80, 0)
     sizes = {
         each["version"]: each["byte_counts"]["inputs_shared"]
         for each in server.model("model", 1).statistics()["model_stats"]
@@ -611,7 +617,7 @@ class Behaviours:
 
     def __init__(self) -> None:
         self.kept: list[Any] = []
-        self.buffers: dict[int, Array] = {}
+        self.buffers: dict[tuple[int, ...], Array] = {}
 
     def fresh(self, x: Array) -> Array:
         return x * 2
@@ -634,7 +640,7 @@ class Behaviours:
         return self.kept[-1][...]  # type: ignore[no-any-return]
 
     def same_buffer(self, x: Array) -> Array:
-        buffer = self.buffers.setdefault(x.size, np.empty(x.shape, np.float32))
+        buffer = self.buffers.setdefault(x.shape, np.empty(x.shape, np.float32))
         np.multiply(x, 2, out=buffer)
         return buffer
 
@@ -643,7 +649,7 @@ class Behaviours:
         return x[...]
 
     def view_of_fresh(self, x: Array) -> Array:
-        return np.concatenate([x * 2, x])[: x.size]
+        return np.concatenate([x * 2, x])[: len(x)]
 
     def dictionary(self, x: Array) -> dict[str, Array]:
         return {"y": x * 2}
@@ -670,7 +676,7 @@ def calls(draw: st.DrawFn) -> list[tuple[str, int, int, bool, bool]]:
 def test_whatever_a_function_does_the_answers_stay_right(
     behaving: dict[str, ti.Model], calls: list[tuple[str, int, int, bool, bool]]
 ) -> None:
-    results: list[tuple[Array, float]] = []
+    results: list[tuple[Array, int]] = []
     garbage: list[Array] = []
     for name, size, number, several, hold in calls:
         sent = [np.full((1, size), number + turn, np.float32) for turn in range(3 if several else 1)]

@@ -14,8 +14,8 @@
 namespace triton_inprocess {
 
 /// The outputs that a function has returned, in the order of their declaration; `inputs` are what it was called with.
-/// What is to be handed over without a copy needs the caller to have the only reference to `result`. Throws INTERNAL for
-/// what it did not declare; the message names the model, the output, what was got and what was declared.
+/// What is to be handed over without a copy needs the caller to have the only reference to `result`. Throws INTERNAL
+/// for what it did not declare; the message names the model, the output, what was got and what was declared.
 std::vector<FunctionOutput> take_outputs(PyObject* result, const PythonFunction& function, std::int64_t rows,
                                          const std::vector<Tensor>& inputs);
 

@@ -26,8 +26,8 @@ struct RequestInput {
 RequestInput read_input(TRITONBACKEND_Request* request, const TensorSpec& spec);
 
 /// The input of all requests as one tensor, joined along the first dimension. A single piece of memory that a request
-/// of ours in flight keeps alive is shared, unless the function wants copies, and then knows of `watch`; memory of other
-/// origin is copied. Counts the bytes.
+/// of ours in flight keeps alive is shared, unless the function wants copies, and then knows of `watch`; memory of
+/// other origin is copied. Counts the bytes.
 Tensor gather_input(PythonFunction& function, const TensorSpec& spec, TRITONBACKEND_Request* const* requests,
                     const std::vector<RequestInput>& inputs, const Ref<InputWatch>& watch);
 

@@ -5,7 +5,8 @@
 
 namespace triton_inprocess {
 
-/// Warns, in Python and once, of a function that has inputs of the batch still, although it has returned. Needs the GIL.
+/// Warns, in Python and once, of a function that has inputs of the batch still, although it has returned. Needs the
+/// GIL.
 void warn_of_kept_inputs(const RequestBatch& batch) noexcept;
 
 }  // namespace triton_inprocess

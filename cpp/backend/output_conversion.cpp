@@ -7,7 +7,6 @@
 
 #include "backend/shared_input.h"
 #include "bindings/cached_attribute.h"
-#include "bindings/copies.h"
 #include "bindings/errors.h"
 #include "bindings/gil.h"
 #include "bindings/numpy.h"
@@ -19,9 +18,6 @@ namespace nb = nanobind;
 
 namespace triton_inprocess {
 namespace {
-
-/// What is smaller is copied at once, with the GIL: letting go of the array right here costs less than handing it over.
-constexpr std::size_t smallest_adopted = 4096;
 
 CachedAttribute general_conversion("triton_inprocess._convert", "to_output_tensor");
 
@@ -130,9 +126,6 @@ FunctionOutput to_output(PyObject* value, bool sole, const TensorSpec& spec, con
     }
     if (function.adoption() == Adoption::always) {
         return {adopted ? std::move(tensor) : read_only(tensor), true, false};
-    }
-    if (tensor.buffer()->byte_size() < smallest_adopted) {
-        return {with_memory(tensor, copied(*tensor.buffer(), MemoryPlace{})), true, true};
     }
     return {std::move(tensor), adopted, false};
 }

@@ -920,11 +920,11 @@ class Server:
             max_concurrency: For `async` functions, how many calls may run at once; more wait in Triton's queue.
             adopt: When a response takes over the memory of an array that the function returns, instead of a copy of it.
                 "auto": when nobody else can reach it: the array owns its memory, or is most of one that does, it shares
-                none with an input, and the function has kept no reference. Arrays of less than 4 KiB are copied, which
-                is faster. "always": the author promises that nobody writes there any more; what the function can still
-                reach is read-only for the receiver. "never": all are copied. Each request of a batch gets its rows of
-                the one array, which lives as long as any of them. Only where the receiver has not said where outputs
-                go, and not between the steps of an ensemble. `Model.byte_counts` tells what was copied.
+                none with an input, and the function has kept no reference. "always": the author promises that nobody
+                writes there any more; what the function can still reach is read-only for the receiver. "never": all are
+                copied. Each request of a batch gets its rows of the one array, which lives as long as any of them. Only
+                where the receiver has not said where outputs go, and not between the steps of an ensemble.
+                `Model.byte_counts` tells what was copied.
             copy_inputs: True to have it called with copies of the callers' memory, which it may keep.
             response_cache: Whether Triton may answer equal requests from its cache; needs `Options.cache_config`.
             warm_up: Requests that each instance gets before the model is ready.
