@@ -448,6 +448,7 @@ def test_an_array_that_is_kept_keeps_the_callers_and_no_longer(server: ti.Server
     assert death() is None
 
 
+@pytest.mark.filterwarnings("ignore:model .* keeps an input:RuntimeWarning")
 def test_a_kept_gathered_array_stays_valid(server: ti.Server) -> None:
     kept: list[Array] = []
     model = add(
