@@ -418,6 +418,7 @@ def test_arrays_of_several_requests_are_gathered(server: ti.Server) -> None:
     assert gathered.ctypes.data not in {each.ctypes.data for each in arrays}
 
 
+@pytest.mark.filterwarnings("ignore:model .* keeps an input:RuntimeWarning")
 def test_an_array_that_is_kept_stays_valid(server: ti.Server) -> None:
     kept: list[Array] = []
     model = add(server, lambda x: kept.append(x) or x)
@@ -430,6 +431,7 @@ def test_an_array_that_is_kept_stays_valid(server: ti.Server) -> None:
     del others
 
 
+@pytest.mark.filterwarnings("ignore:model .* keeps an input:RuntimeWarning")
 def test_an_array_that_is_kept_keeps_the_callers_and_no_longer(server: ti.Server) -> None:
     kept: list[Array] = []
     model = add(server, lambda x: kept.append(x[1:]) or x)
@@ -446,6 +448,7 @@ def test_an_array_that_is_kept_keeps_the_callers_and_no_longer(server: ti.Server
     assert death() is None
 
 
+@pytest.mark.filterwarnings("ignore:model .* keeps an input:RuntimeWarning")
 def test_a_kept_gathered_array_stays_valid(server: ti.Server) -> None:
     kept: list[Array] = []
     model = add(
@@ -464,6 +467,7 @@ def test_a_kept_gathered_array_stays_valid(server: ti.Server) -> None:
     assert all((row == row[0]).all() for row in rows)
 
 
+@pytest.mark.filterwarnings("ignore:model .* keeps an input:RuntimeWarning")
 def test_a_kept_array_does_not_hold_up_its_request_or_the_stop(server: ti.Server) -> None:
     kept: list[Array] = []
     model = add(server, lambda x: kept.append(x) or x)

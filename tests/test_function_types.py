@@ -202,6 +202,7 @@ def test_bytes_come_as_strings_on_request(server: ti.Server) -> None:
     assert seen == [("T", False)]
 
 
+@pytest.mark.filterwarnings("ignore:model .* keeps an input:RuntimeWarning")
 def test_bytes_come_raw_on_request(server: ti.Server) -> None:
     kept: list[Array] = []
 

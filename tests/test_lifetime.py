@@ -510,6 +510,7 @@ def test_after_a_start_that_failed_another_server_starts(start_identity: StartSe
 # -- the callers' memory -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:model .* keeps an input:RuntimeWarning")
 def test_an_input_that_the_function_keeps_outlives_its_caller(server: ti.Server) -> None:
     kept: list[FloatArray] = []
     model = server.add_model(
@@ -535,6 +536,7 @@ def test_an_input_that_the_function_keeps_outlives_its_caller(server: ti.Server)
     gc.collect()
 
 
+@pytest.mark.filterwarnings("ignore:model .* keeps an input:RuntimeWarning")
 def test_a_kept_input_lets_go_of_the_callers_memory_when_it_goes(server: ti.Server) -> None:
     kept: list[FloatArray] = []
     model = add(server, lambda x: kept.append(x) or x * 2)
@@ -548,6 +550,7 @@ def test_a_kept_input_lets_go_of_the_callers_memory_when_it_goes(server: ti.Serv
     assert gone() is None
 
 
+@pytest.mark.filterwarnings("ignore:model .* keeps an input:RuntimeWarning")
 def test_an_input_that_is_kept_from_a_batch_stays(server: ti.Server, gate: Gate) -> None:
     kept: list[FloatArray] = []
 

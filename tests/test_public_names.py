@@ -348,6 +348,8 @@ def test_add_model_takes_the_function_and_then_only_keywords() -> None:
         "decoupled": None,
         "isolate_failures": False,
         "max_concurrency": 1024,
+        "adopt": "auto",
+        "copy_inputs": False,
         "response_cache": False,
         "warm_up": (),
         "rate_limiter": None,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/function_call.h"
+#include "backend/kept_inputs.h"
 #include "backend/request_batch.h"
 #include "backend/runner_call.h"
 #include "bindings/gil.h"
@@ -23,15 +24,18 @@ void run_directly(PythonFunction& function, TRITONBACKEND_ModelInstance* instanc
     RequestBatch batch(function, instance, std::move(requests));
     try {
         std::vector<Tensor> inputs = batch.read_inputs();
-        std::vector<Tensor> outputs;
+        std::vector<FunctionOutput> outputs;
         batch.computation_begins();
         {
             const NativeThreadGil gil;
             const Executing scope(function);
             drop_deferred();
-            // Gone before the GIL is, also when the function fails: what they hold may be Python's.
-            const std::vector<Tensor> taken = std::move(inputs);
-            outputs = call_function(function, taken, batch.total_rows());
+            {
+                // Gone before the GIL is, also when the function fails: what they hold may be Python's.
+                const std::vector<Tensor> taken = std::move(inputs);
+                outputs = call_function(function, taken, batch.total_rows());
+            }
+            warn_of_kept_inputs(batch);
         }
         batch.computation_ends();
         batch.answer(std::move(outputs));

@@ -6,11 +6,12 @@
 #include <string>
 #include <utility>
 
-#include "bindings/cached_attribute.h"
+#include "backend/output_conversion.h"
 #include "bindings/errors.h"
 #include "bindings/gil.h"
 #include "bindings/held_object.h"
 #include "bindings/numpy.h"
+#include "bindings/sole_reference.h"
 #include "runtime/error.h"
 #include "runtime/function_table.h"
 
@@ -19,70 +20,24 @@ namespace nb = nanobind;
 namespace triton_inprocess {
 namespace {
 
-CachedAttribute general_conversion("triton_inprocess._convert", "to_output_tensor");
-
-[[noreturn]] void refuse(const PythonFunction& function, const std::string& reason) {
-    throw Error(TRITONSERVER_ERROR_INTERNAL, "the function of model '" + function.model_name() + "' " + reason);
-}
-
-std::string expected_shape(const TensorSpec& spec, const PythonFunction& function, std::int64_t rows) {
-    std::vector<std::int64_t> shape = spec.shape;
-    if (function.batched()) {
-        shape.insert(shape.begin(), rows);
-    }
-    return shape_text(shape.data(), shape.size());
-}
-
-void check_shape(const Tensor& tensor, const TensorSpec& spec, const PythonFunction& function, std::int64_t rows) {
-    const auto& shape = tensor.shape();
-    const std::size_t batch_dimensions = function.batched() ? 1 : 0;
-    const bool right = shape.size() >= batch_dimensions && (batch_dimensions == 0 || shape[0] == rows) &&
-                       spec.admits(shape.data() + batch_dimensions, shape.size() - batch_dimensions);
-    if (!right) {
-        refuse(function, "returned output '" + spec.name + "' of shape " + shape_text(shape.data(), shape.size()) +
-                             ", expected " + expected_shape(spec, function, rows));
-    }
-}
-
-/// What the general conversion makes of a value: lists, other array types, strided arrays, BYTES. It runs Python code.
-Tensor convert_output(nb::handle value, const TensorSpec& spec, const PythonFunction& function) {
-    const nb::tuple arguments = nb::make_tuple(value, spec.data_type);
-    const NativeThreadObject tensor(call_on_native_thread(general_conversion.get().ptr(), arguments.ptr(), nullptr));
-    if (tensor.get() == nullptr) {
-        refuse(function, "returned output '" + spec.name + "' that is no " + data_type_name(spec.data_type) +
-                             " tensor: " + take_function_error().message());
-    }
-    return nb::cast<const Tensor&>(nb::handle(tensor.get()));
-}
-
-Tensor to_output(nb::handle value, const TensorSpec& spec, const PythonFunction& function, std::int64_t rows) {
-    std::optional<Tensor> over_array = tensor_over_array(value);
-    Tensor tensor = over_array ? *std::move(over_array) : convert_output(value, spec, function);
-    if (spec.data_type == TRITONSERVER_TYPE_BF16 && tensor.data_type() == TRITONSERVER_TYPE_UINT16) {
-        tensor = Tensor(spec.data_type, tensor.shape(), tensor.buffer());  // the bits, for want of a numpy type
-    }
-    if (tensor.buffer()->memory_type() == TRITONSERVER_MEMORY_GPU) {
-        refuse(function, "returned output '" + spec.name + "' in GPU memory, expected host memory");
-    }
-    if (tensor.data_type() != spec.data_type) {
-        refuse(function, "returned output '" + spec.name + "' of type " + data_type_name(tensor.data_type()) +
-                             ", expected " + data_type_name(spec.data_type));
-    }
-    check_shape(tensor, spec, function, rows);
-    return tensor;
-}
-
 /// The value for an output, borrowed from the result.
 PyObject* output_value(PyObject* result, std::size_t index, const PythonFunction& function) {
     const auto& specs = function.outputs();
     if (PyDict_Check(result) != 0) {
         PyObject* const value = PyDict_GetItemString(result, specs[index].name.c_str());
         if (value == nullptr) {
-            refuse(function, "returned no output '" + specs[index].name + "'");
+            refuse_result(function, "returned no output '" + specs[index].name + "'");
         }
         return value;
     }
     return PyTuple_Check(result) != 0 ? PyTuple_GetItem(result, static_cast<Py_ssize_t>(index)) : result;
+}
+
+/// Whether nobody but the caller refers to a value of the result, to which he has the only reference himself.
+bool is_sole(PyObject* value, PyObject* result) noexcept {
+    // An object of a derived class may do things when it goes.
+    const bool within = PyDict_CheckExact(result) || PyTuple_CheckExact(result);
+    return (value == result || (within && has_one_reference(result))) && has_one_reference(value);
 }
 
 std::string class_name(PyObject* object) {
@@ -108,11 +63,11 @@ void check_names(PyObject* result, const PythonFunction& function) {
         if (PyUnicode_Check(key) == 0) {
             // Only a number is shown: what another object shows, it may compute in Python.
             const std::string shown = PyLong_CheckExact(key) ? text_of(key) + ", " : "";
-            refuse(function, "returned a dict with a key that is " + shown + class_name(key) + ", expected str");
+            refuse_result(function, "returned a dict with a key that is " + shown + class_name(key) + ", expected str");
         }
         const std::string name = text_of(key);
         if (!declares(function, name)) {
-            refuse(function, "returned an output '" + name + "' that it does not declare");
+            refuse_result(function, "returned an output '" + name + "' that it does not declare");
         }
     }
 }
@@ -126,10 +81,10 @@ void check_result(PyObject* result, const PythonFunction& function) {
     } else if (PyTuple_Check(result) != 0) {
         given = static_cast<std::size_t>(PyTuple_Size(result));
     } else if (result == Py_None) {
-        refuse(function, "returned None, expected " + std::to_string(count) + " output(s)");
+        refuse_result(function, "returned None, expected " + std::to_string(count) + " output(s)");
     }
     if (given != count) {
-        refuse(function, "returned " + std::to_string(given) + " output(s), expected " + std::to_string(count));
+        refuse_result(function, "returned " + std::to_string(given) + " output(s), expected " + std::to_string(count));
     }
 }
 
@@ -144,12 +99,14 @@ PyObject* to_arguments(const PythonFunction& function, const std::vector<Tensor>
 
 }  // namespace
 
-std::vector<Tensor> take_outputs(PyObject* result, const PythonFunction& function, std::int64_t rows) {
+std::vector<FunctionOutput> take_outputs(PyObject* result, const PythonFunction& function, std::int64_t rows,
+                                         const std::vector<Tensor>& inputs) {
     check_result(result, function);
-    std::vector<Tensor> outputs;
+    std::vector<FunctionOutput> outputs;
     outputs.reserve(function.outputs().size());
     for (std::size_t i = 0; i < function.outputs().size(); ++i) {
-        outputs.push_back(to_output(output_value(result, i, function), function.outputs()[i], function, rows));
+        PyObject* const value = output_value(result, i, function);
+        outputs.push_back(to_output(value, is_sole(value, result), function.outputs()[i], function, rows, inputs));
     }
     return outputs;
 }
@@ -167,8 +124,8 @@ void log_failure(const PythonFunction& function, const Error& error) noexcept {
     }
 }
 
-std::vector<Tensor> call_function(const PythonFunction& function, const std::vector<Tensor>& inputs,
-                                  std::int64_t rows) {
+std::vector<FunctionOutput> call_function(const PythonFunction& function, const std::vector<Tensor>& inputs,
+                                          std::int64_t rows) {
     try {
         const NativeThreadObject callable(function.function().release().ptr());
         if (callable.get() == nullptr) {
@@ -180,7 +137,7 @@ std::vector<Tensor> call_function(const PythonFunction& function, const std::vec
         if (result.get() == nullptr) {
             throw take_function_error();
         }
-        return take_outputs(result.get(), function, rows);
+        return take_outputs(result.get(), function, rows, inputs);
     } catch (nb::python_error& error) {  // of ours: making arrays failed
         error.restore();
         throw take_function_error();

@@ -7,13 +7,12 @@
 #include "core/request_block.h"
 #include "runtime/error.h"
 #include "runtime/function_table.h"
-#include "tensor/buffer_slice.h"
 #include "tensor/host_buffer_pool.h"
 
 namespace triton_inprocess {
 namespace {
 
-Ref<Buffer> share(TRITONBACKEND_Request* request, const RequestInput::Piece& piece) {
+Ref<Buffer> share(TRITONBACKEND_Request* request, const RequestInput::Piece& piece, const Ref<InputWatch>& watch) {
     // The backend's request is the server's C request.
     const Ref<RequestBlock> block = RequestBlock::find(reinterpret_cast<const TRITONSERVER_InferenceRequest*>(request));
     if (!block) {
@@ -23,10 +22,7 @@ Ref<Buffer> share(TRITONBACKEND_Request* request, const RequestInput::Piece& pie
     if (!whole) {
         return nullptr;
     }
-    if (whole->data() == piece.data && whole->byte_size() == piece.byte_size) {
-        return whole;
-    }
-    return make_ref<BufferSlice>(const_cast<void*>(piece.data), piece.byte_size, std::move(whole), true);
+    return make_ref<SharedInput>(const_cast<void*>(piece.data), piece.byte_size, std::move(whole), watch);
 }
 
 Ref<Buffer> copy_pieces(const std::vector<RequestInput>& inputs, std::size_t byte_size) {
@@ -79,8 +75,8 @@ RequestInput read_input(TRITONBACKEND_Request* request, const TensorSpec& spec) 
     return result;
 }
 
-Tensor gather_input(const TensorSpec& spec, TRITONBACKEND_Request* const* requests,
-                    const std::vector<RequestInput>& inputs) {
+Tensor gather_input(PythonFunction& function, const TensorSpec& spec, TRITONBACKEND_Request* const* requests,
+                    const std::vector<RequestInput>& inputs, const Ref<InputWatch>& watch) {
     std::vector<std::int64_t> shape = inputs.front().shape;
     std::size_t byte_size = 0;
     std::int64_t rows = 0;
@@ -92,9 +88,11 @@ Tensor gather_input(const TensorSpec& spec, TRITONBACKEND_Request* const* reques
         shape.front() = rows;
     }
     Ref<Buffer> buffer;
-    if (inputs.size() == 1 && inputs.front().pieces.size() == 1) {
-        buffer = share(requests[0], inputs.front().pieces.front());
+    if (inputs.size() == 1 && inputs.front().pieces.size() == 1 && !function.copies_inputs()) {
+        buffer = share(requests[0], inputs.front().pieces.front(), watch);
     }
+    ByteCounts& counts = function.byte_counts();
+    ByteCounts::add(buffer ? counts.inputs_shared : counts.inputs_copied, byte_size);
     if (!buffer) {
         buffer = copy_pieces(inputs, byte_size);
     }

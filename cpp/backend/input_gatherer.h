@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "abi/types.h"
-#include "backend/tensor_spec.h"
+#include "backend/python_function.h"
+#include "backend/shared_input.h"
 #include "tensor/tensor.h"
 
 namespace triton_inprocess {
@@ -25,8 +26,9 @@ struct RequestInput {
 RequestInput read_input(TRITONBACKEND_Request* request, const TensorSpec& spec);
 
 /// The input of all requests as one tensor, joined along the first dimension. A single piece of memory that a request
-/// of ours in flight keeps alive is shared, not copied; memory of other origin is copied.
-Tensor gather_input(const TensorSpec& spec, TRITONBACKEND_Request* const* requests,
-                    const std::vector<RequestInput>& inputs);
+/// of ours in flight keeps alive is shared, unless the function wants copies, and then knows of `watch`; memory of
+/// other origin is copied. Counts the bytes.
+Tensor gather_input(PythonFunction& function, const TensorSpec& spec, TRITONBACKEND_Request* const* requests,
+                    const std::vector<RequestInput>& inputs, const Ref<InputWatch>& watch);
 
 }  // namespace triton_inprocess

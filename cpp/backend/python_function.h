@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "abi/types.h"
+#include "backend/byte_counts.h"
 #include "backend/tensor_spec.h"
 #include "tensor/ref_counted.h"
 
@@ -20,13 +21,20 @@ class PythonFunction final : public RefCounted {
     /// it, which is given Executions and told of instances.
     enum class Call { direct, runner };
 
+    /// When responses take over the memory of what it returns: when nobody else can reach it; always, which its author
+    /// answers for; or never.
+    enum class Adoption { when_sole, always, never };
+
     PythonFunction(std::string model_name, std::vector<TensorSpec> inputs, std::vector<TensorSpec> outputs,
-                   bool batched, Call call)
+                   bool batched, Call call, Adoption adoption, bool copies_inputs)
         : model_name_(std::move(model_name)),
           inputs_(std::move(inputs)),
           outputs_(std::move(outputs)),
           batched_(batched),
-          call_(call) {}
+          call_(call),
+          adoption_(adoption),
+          copies_inputs_(copies_inputs),
+          watches_inputs_(!copies_inputs) {}
 
     const std::string& model_name() const noexcept { return model_name_; }
     const std::vector<TensorSpec>& inputs() const noexcept { return inputs_; }
@@ -36,6 +44,17 @@ class PythonFunction final : public RefCounted {
     bool batched() const noexcept { return batched_; }
 
     Call call() const noexcept { return call_; }
+    Adoption adoption() const noexcept { return adoption_; }
+
+    /// Whether it gets copies of the callers' memory.
+    bool copies_inputs() const noexcept { return copies_inputs_; }
+
+    /// Whether it is to be looked whether it keeps inputs, until it was warned of that.
+    bool watches_inputs() const noexcept { return watches_inputs_.load(std::memory_order_relaxed); }
+    /// True the first time.
+    bool ends_watch() noexcept { return watches_inputs_.exchange(false); }
+
+    ByteCounts& byte_counts() noexcept { return byte_counts_; }
 
     /// Which server it belongs to, once Triton has the model.
     void set_server(const TRITONSERVER_Server* server) noexcept { server_.store(server); }
@@ -69,6 +88,10 @@ class PythonFunction final : public RefCounted {
     std::vector<TensorSpec> outputs_;
     bool batched_;
     Call call_;
+    Adoption adoption_;
+    bool copies_inputs_;
+    std::atomic<bool> watches_inputs_;
+    ByteCounts byte_counts_;
     std::atomic<int> models_{0};
     std::atomic<int> instances_{0};
     std::atomic<int> self_waits_{0};

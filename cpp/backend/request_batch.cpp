@@ -6,6 +6,7 @@
 
 #include "backend/input_gatherer.h"
 #include "backend/output_rows.h"
+#include "core/output_offer.h"
 #include "core/request_block.h"
 #include "runtime/function_table.h"
 #include "tensor/deferred_release.h"
@@ -72,22 +73,24 @@ bool is_cancelled(TRITONBACKEND_Request* request) noexcept {
 /// The outputs of all requests, and where the rows of each request lie in them.
 class RequestBatch::Outputs {
   public:
-    Outputs(const std::vector<Tensor>& tensors, std::size_t request_count, std::int64_t rows) : tensors_(tensors) {
+    Outputs(const std::vector<FunctionOutput>& outputs, std::size_t request_count, std::int64_t rows)
+        : outputs_(outputs) {
         if (request_count > 1) {
-            rows_.reserve(tensors.size());
-            for (const Tensor& tensor : tensors) {
-                rows_.emplace_back(tensor, rows);
+            rows_.reserve(outputs.size());
+            for (const FunctionOutput& output : outputs) {
+                rows_.emplace_back(output.tensor, rows);
             }
         }
     }
 
-    const std::vector<Tensor>& tensors() const noexcept { return tensors_; }
+    std::size_t size() const noexcept { return outputs_.size(); }
+    const FunctionOutput& operator[](std::size_t index) const noexcept { return outputs_[index]; }
 
     /// Null where one request has it all.
     const OutputRows* rows(std::size_t index) const noexcept { return rows_.empty() ? nullptr : &rows_[index]; }
 
   private:
-    const std::vector<Tensor>& tensors_;
+    const std::vector<FunctionOutput>& outputs_;
     std::vector<OutputRows> rows_;
 };
 
@@ -114,6 +117,9 @@ RequestBatch::~RequestBatch() {
 
 std::vector<Tensor> RequestBatch::read_inputs() {
     rows_.assign(requests_.size(), 1);
+    if (function_->watches_inputs()) {
+        watch_ = make_ref<InputWatch>();
+    }
     std::vector<Tensor> tensors;
     tensors.reserve(function_->inputs().size());
     for (const TensorSpec& spec : function_->inputs()) {
@@ -129,7 +135,7 @@ std::vector<Tensor> RequestBatch::read_inputs() {
             throw Error(TRITONSERVER_ERROR_INTERNAL,
                         "requests of different shapes of input '" + spec.name + "' came in one batch");
         }
-        tensors.push_back(gather_input(spec, requests_.data(), inputs));
+        tensors.push_back(gather_input(*function_, spec, requests_.data(), inputs, watch_));
     }
     total_rows_ = 0;
     for (const std::int64_t rows : rows_) {
@@ -150,7 +156,7 @@ void RequestBatch::computation_ends() noexcept {
     compute_ended_ = now();
 }
 
-void RequestBatch::answer(std::vector<Tensor> outputs) noexcept {
+void RequestBatch::answer(std::vector<FunctionOutput> outputs) noexcept {
     const DeferredRelease::ConsumerComes scope;
     finish(std::move(outputs), nullptr, true);
 }
@@ -160,7 +166,7 @@ void RequestBatch::fail(const Error& error) noexcept {
     finish({}, &error, false);
 }
 
-void RequestBatch::finish(std::vector<Tensor> outputs, const Error* error, bool succeeded) noexcept {
+void RequestBatch::finish(std::vector<FunctionOutput> outputs, const Error* error, bool succeeded) noexcept {
     std::vector<Answer> answers;
     answers.reserve(requests_.size());
     const Outputs divided(outputs, requests_.size(), total_rows_);
@@ -206,12 +212,12 @@ RequestBatch::Answer RequestBatch::prepare_answer(std::size_t index, std::int64_
 void RequestBatch::write_outputs(TRITONBACKEND_Response* response, std::size_t index, std::int64_t first_row,
                                  const Outputs& outputs) const {
     const std::int64_t rows = rows_of(index);
-    for (std::size_t i = 0; i < outputs.tensors().size(); ++i) {
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
         const std::string& name = function_->outputs()[i].name;
         if (!requested(requests_[index], name)) {
             continue;
         }
-        const Tensor& output = outputs.tensors()[i];
+        const Tensor& output = outputs[i].tensor;
         const OutputRows* const slices = outputs.rows(i);
         std::vector<std::int64_t> shape = output.shape();
         if (slices != nullptr) {
@@ -229,8 +235,14 @@ void RequestBatch::write_outputs(TRITONBACKEND_Response* response, std::size_t i
         void* buffer = nullptr;
         MemoryType memory_type = TRITONSERVER_MEMORY_CPU;
         std::int64_t memory_type_id = 0;
+        const OutputOffer offer(outputs[i].offer(data, byte_size));
         check(api().TRITONBACKEND_OutputBuffer(target, &buffer, byte_size, &memory_type, &memory_type_id));
-        copy_from_host(data, buffer, {memory_type, memory_type_id}, byte_size);
+        if (!offer.taken()) {
+            copy_from_host(data, buffer, {memory_type, memory_type_id}, byte_size);
+        }
+        ByteCounts& counts = function_->byte_counts();
+        const bool adopted = offer.taken() && !outputs[i].copied;
+        ByteCounts::add(adopted ? counts.outputs_adopted : counts.outputs_copied, byte_size);
     }
 }
 
@@ -240,7 +252,7 @@ void RequestBatch::release(std::size_t index, bool succeeded, std::uint64_t ende
     ignore(api().TRITONBACKEND_RequestRelease(requests_[index], TRITONSERVER_REQUEST_RELEASE_ALL));
 }
 
-void RequestBatch::send(std::vector<Tensor> outputs) {
+void RequestBatch::send(std::vector<FunctionOutput> outputs) {
     const DeferredRelease::ConsumerComes scope;
     const Outputs divided(outputs, requests_.size(), total_rows_);
     std::int64_t first_row = 0;

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "abi/types.h"
+#include "backend/function_output.h"
 #include "backend/python_function.h"
+#include "backend/shared_input.h"
 #include "runtime/error.h"
 #include "tensor/tensor.h"
 
@@ -33,6 +35,10 @@ class RequestBatch {
     const std::vector<std::int64_t>& rows() const noexcept { return rows_; }
     std::int64_t total_rows() const noexcept { return total_rows_; }
 
+    /// Whether somebody has inputs still that are the caller's memory. For when the outputs are there, and
+    /// nobody but the function can have them.
+    bool inputs_kept() const noexcept { return watch_ && !watch_->unique(); }
+
     const std::vector<TRITONBACKEND_Request*>& requests() const noexcept { return requests_; }
     bool answered() const noexcept { return requests_.empty(); }
 
@@ -44,13 +50,13 @@ class RequestBatch {
     void computation_ends() noexcept;
 
     /// Answers every request with its rows of the outputs, and releases it.
-    void answer(std::vector<Tensor> outputs) noexcept;
+    void answer(std::vector<FunctionOutput> outputs) noexcept;
 
     /// Answers every request with the error, and releases it.
     void fail(const Error& error) noexcept;
 
     /// One of several responses to each request: for models that are decoupled.
-    void send(std::vector<Tensor> outputs);
+    void send(std::vector<FunctionOutput> outputs);
 
     /// Ends what `send` began.
     void end() noexcept;
@@ -65,7 +71,7 @@ class RequestBatch {
     struct Answer;
     class Outputs;
 
-    void finish(std::vector<Tensor> outputs, const Error* error, bool succeeded) noexcept;
+    void finish(std::vector<FunctionOutput> outputs, const Error* error, bool succeeded) noexcept;
     Answer prepare_answer(std::size_t index, std::int64_t first_row, const Outputs& outputs,
                           const Error* error) noexcept;
     void write_outputs(TRITONBACKEND_Response* response, std::size_t index, std::int64_t first_row,
@@ -76,6 +82,7 @@ class RequestBatch {
     Ref<PythonFunction> function_;
     TRITONBACKEND_ModelInstance* instance_;
     std::vector<TRITONBACKEND_Request*> requests_;
+    Ref<InputWatch> watch_;
     std::vector<std::int64_t> rows_;
     std::int64_t total_rows_ = 0;
     std::uint64_t started_;

@@ -17,6 +17,7 @@
 
 #include "backend/batch.h"
 #include "backend/function_call.h"
+#include "backend/kept_inputs.h"
 #include "backend/request_information.h"
 #include "bindings/errors.h"
 #include "bindings/gil.h"
@@ -45,6 +46,13 @@ class Execution {
 
   public:
     explicit Execution(std::shared_ptr<RequestBatch> batch) : batch_(std::move(batch)) {}
+    Execution(Execution&&) noexcept = default;
+    ~Execution() {
+        // Not when it returns: until now its results were on their way, which may be inputs.
+        if (batch_ && returned_) {
+            warn_of_kept_inputs(*batch_);
+        }
+    }
 
     std::size_t count() const {
         return with_batch([](RequestBatch& batch) { return batch.requests().size(); });
@@ -67,11 +75,12 @@ class Execution {
         return with_batch([](RequestBatch& batch) { return batch.rows(); });
     }
 
-    std::vector<Tensor> tensors() const {
-        return with_batch([](RequestBatch& batch) { return batch.read_inputs(); });
+    std::vector<Tensor> tensors() {
+        inputs_ = with_batch([](RequestBatch& batch) { return batch.read_inputs(); });
+        return inputs_;
     }
 
-    nb::dict arrays() const {
+    nb::dict arrays() {
         const std::vector<Tensor> inputs = tensors();
         nb::dict result;
         for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -99,8 +108,9 @@ class Execution {
                 read.timeout_us, std::move(parameters),  nb::cast(read.trace_id)};
     }
 
-    void answer(nb::handle result) const {
-        std::vector<Tensor> outputs = outputs_of(result);
+    void answer(nb::handle result) {
+        std::vector<FunctionOutput> outputs = outputs_of(result);
+        has_returned();
         with_batch([&](RequestBatch& batch) {
             batch.computation_ends();
             batch.answer(std::move(outputs));
@@ -108,22 +118,25 @@ class Execution {
     }
 
     void send(nb::handle result) const {
-        std::vector<Tensor> outputs = outputs_of(result);
+        std::vector<FunctionOutput> outputs = outputs_of(result);
         with_batch([&](RequestBatch& batch) { batch.send(std::move(outputs)); });
     }
 
-    void end() const {
+    void end() {
+        has_returned();
         with_batch([](RequestBatch& batch) {
             batch.computation_ends();
             batch.end();
         });
     }
 
-    void discard() const {
+    void discard() {
+        inputs_.clear();
         with_batch([](RequestBatch& batch) { batch.discard(); });
     }
 
-    void fail(nb::handle exception) const {
+    void fail(nb::handle exception) {
+        inputs_.clear();
         const Error error = described(exception.ptr());
         with_batch([&](RequestBatch& batch) {
             if (!batch.answered()) {
@@ -134,7 +147,8 @@ class Execution {
         });
     }
 
-    std::vector<nb::object> split() const {
+    std::vector<nb::object> split() {
+        inputs_.clear();
         std::vector<nb::object> parts;
         for (std::unique_ptr<RequestBatch>& each : with_batch([](RequestBatch& batch) { return batch.split(); })) {
             each->computation_begins();
@@ -148,9 +162,18 @@ class Execution {
     }
 
   private:
-    std::vector<Tensor> outputs_of(nb::handle result) const {
-        return take_outputs(result.ptr(), batch_->function(), batch_->total_rows());
+    std::vector<FunctionOutput> outputs_of(nb::handle result) const {
+        return take_outputs(result.ptr(), batch_->function(), batch_->total_rows(), inputs_);
     }
+
+    /// The inputs go before the requests do: who gets the answer finds his memory let go.
+    void has_returned() noexcept {
+        inputs_.clear();
+        returned_ = true;
+    }
+
+    std::vector<Tensor> inputs_;  ///< Until the function has returned.
+    bool returned_ = false;
 };
 
 }  // namespace

@@ -31,10 +31,11 @@ DataType storage_type(DataType data_type) noexcept {
     return data_type == TRITONSERVER_TYPE_BF16 ? TRITONSERVER_TYPE_UINT16 : data_type;
 }
 
-Tensor over_memory(nb::handle array, void* data, std::vector<std::int64_t> shape, DataType data_type) {
+Tensor over_memory(nb::handle array, void* data, std::vector<std::int64_t> shape, DataType data_type,
+                   bool read_only = true) {
     const std::size_t size = byte_size_of(data_type, shape.data(), shape.size());
     return Tensor(data_type, std::move(shape),
-                  make_ref<PythonBuffer>(data, size, TRITONSERVER_MEMORY_CPU, 0, true, nb::borrow(array)));
+                  make_ref<PythonBuffer>(data, size, TRITONSERVER_MEMORY_CPU, 0, read_only, nb::borrow(array)));
 }
 
 /// What an array over the buffer keeps alive. Never the Python object that owns the memory: an array could be made
@@ -63,12 +64,12 @@ nb::module_ numpy() {
     return nb::module_::import_("numpy");
 }
 
-std::optional<Tensor> tensor_over_array(nb::handle array) {
+std::optional<Tensor> tensor_over_array(nb::handle array, bool read_only) {
     std::optional<PlainArray> plain = plain_array(array);
     if (!plain) {
         return std::nullopt;
     }
-    return over_memory(array, plain->data, std::move(plain->shape), plain->data_type);
+    return over_memory(array, plain->data, std::move(plain->shape), plain->data_type, read_only);
 }
 
 Tensor tensor_of_array(nb::handle array, const ArrayView& view, std::optional<DataType> data_type,

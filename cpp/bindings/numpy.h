@@ -15,7 +15,7 @@ nanobind::module_ numpy();
 
 /// A tensor over the memory of a numpy array, without a copy: for arrays of exactly the type numpy.ndarray,
 /// C-contiguous, of a native type that Triton has. Nothing for any other object. Runs no Python code of a user's.
-std::optional<Tensor> tensor_over_array(nanobind::handle array);
+std::optional<Tensor> tensor_over_array(nanobind::handle array, bool read_only = true);
 
 /// The same for an array of any layout and of a type that Triton has, or under another data type with elements of that
 /// size if one is given (the bits of BF16). `copy`: true copies; nothing copies only what cannot be read as it lies,

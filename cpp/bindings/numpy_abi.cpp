@@ -5,6 +5,7 @@
 #include <atomic>
 #include <string>
 
+#include "bindings/sole_reference.h"
 #include "runtime/error.h"
 
 namespace nb = nanobind;
@@ -31,11 +32,14 @@ struct Array {
     PyObject* base;
     Description* description;
     int flags;
+    PyObject* weak_references;
 };
 
 constexpr int flag_c_order = 0x1;
+constexpr int flag_owns_memory = 0x4;
 constexpr int flag_aligned = 0x100;
 constexpr int flag_writable = 0x400;
+constexpr int flag_written_back = 0x2000;  // to its base, when it goes
 
 constexpr char other_byte_order = '>';
 
@@ -134,6 +138,19 @@ NumpyAbi numpy_abi() {
     return NumpyAbi(table);
 }
 
+bool owns_memory(const Array& array) noexcept {
+    return (array.flags & flag_owns_memory) != 0 && array.base == nullptr && array.weak_references == nullptr;
+}
+
+/// 0 for types that Triton has not.
+std::size_t bytes_of(const Array& array) {
+    const DataType data_type = data_type_of(array.description->type_number);
+    return data_type == TRITONSERVER_TYPE_INVALID
+               ? 0
+               : byte_size_of(data_type, reinterpret_cast<const std::int64_t*>(array.shape),
+                              static_cast<std::size_t>(array.rank));
+}
+
 /// The array behind the object; null for what is not exactly a numpy.ndarray.
 const Array* array_of(nb::handle object) {
     return Py_TYPE(object.ptr()) == numpy_abi().array_type() ? reinterpret_cast<const Array*>(object.ptr()) : nullptr;
@@ -156,6 +173,20 @@ std::optional<PlainArray> plain_array(nb::handle object) {
 bool is_writable_array(nb::handle object) {
     const Array* const array = array_of(object);
     return array != nullptr && (array->flags & flag_writable) != 0;
+}
+
+bool is_sole_array(nb::handle object) {
+    const Array* const array = array_of(object);
+    if (array == nullptr || array->weak_references != nullptr || (array->flags & flag_written_back) != 0) {
+        return false;
+    }
+    if (array->base == nullptr) {
+        return owns_memory(*array);
+    }
+    // numpy has views of views refer to the first array. A small part of it is not worth keeping the whole.
+    const Array* const base = array_of(array->base);
+    return base != nullptr && has_one_reference(array->base) && owns_memory(*base) &&
+           2 * bytes_of(*array) >= bytes_of(*base) && bytes_of(*base) != 0;
 }
 
 nb::object array_over(void* data, const std::vector<std::int64_t>& shape, DataType data_type, bool read_only,

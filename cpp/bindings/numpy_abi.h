@@ -26,6 +26,10 @@ std::optional<PlainArray> plain_array(nanobind::handle array);
 /// Whether the memory of an object that is exactly a numpy.ndarray can be written through it.
 bool is_writable_array(nanobind::handle array);
 
+/// Whether the elements of an object that is exactly a numpy.ndarray, to which the caller has the only reference,
+/// cannot be reached but through it: it owns them, or lies over most of an array that does and that it alone refers to.
+bool is_sole_array(nanobind::handle array);
+
 /// An array over memory that `owner` keeps alive. The type is one that numpy itself has.
 nanobind::object array_over(void* data, const std::vector<std::int64_t>& shape, DataType data_type, bool read_only,
                             nanobind::object owner);

@@ -24,6 +24,16 @@ namespace {
 
 using SpecTuple = std::tuple<std::string, TRITONSERVER_DataType, std::vector<std::int64_t>>;
 
+PythonFunction::Adoption to_adoption(const std::string& name) {
+    if (name == "auto") {
+        return PythonFunction::Adoption::when_sole;
+    }
+    if (name != "always" && name != "never") {
+        throw nb::value_error(("adopt must be 'auto', 'always' or 'never', not '" + name + "'").c_str());
+    }
+    return name == "always" ? PythonFunction::Adoption::always : PythonFunction::Adoption::never;
+}
+
 std::vector<TensorSpec> to_specs(const std::vector<SpecTuple>& tuples) {
     std::vector<TensorSpec> specs;
     specs.reserve(tuples.size());
@@ -38,11 +48,12 @@ class FunctionOwner {
   public:
     FunctionOwner(nb::object callable, std::string directory, const std::string& model_name,
                   const std::vector<SpecTuple>& inputs, const std::vector<SpecTuple>& outputs, bool batched,
-                  bool runner)
+                  bool runner, const std::string& adopt, bool copy_inputs)
         : callable_(std::move(callable)),
           directory_(std::move(directory)),
           function_(make_ref<PythonFunction>(model_name, to_specs(inputs), to_specs(outputs), batched,
-                                             runner ? PythonFunction::Call::runner : PythonFunction::Call::direct)) {
+                                             runner ? PythonFunction::Call::runner : PythonFunction::Call::direct,
+                                             to_adoption(adopt), copy_inputs)) {
         function_->set_function(callable_.ptr());
         FunctionRegistry::instance().add(directory_, function_);
     }
@@ -63,6 +74,12 @@ class FunctionOwner {
     /// Whether Triton has the model still.
     bool loaded() const noexcept { return function_->models() > 0; }
 
+    using Counts = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
+    Counts byte_counts() const noexcept {
+        const ByteCounts& counts = function_->byte_counts();
+        return {counts.inputs_shared, counts.inputs_copied, counts.outputs_adopted, counts.outputs_copied};
+    }
+
     std::array<PyObject*, 1> held() const noexcept { return {callable_.ptr()}; }
     void let_go() noexcept { close(); }
 
@@ -79,9 +96,12 @@ void register_python_function(nb::module_& module) {
     nb::class_<FunctionOwner>(module, "PythonFunction", nb::type_slots(garbage_collection_slots<FunctionOwner>()),
                               "A Python function that serves as the model in the version folder `directory`.")
         .def(nb::init<nb::object, std::string, const std::string&, const std::vector<SpecTuple>&,
-                      const std::vector<SpecTuple>&, bool, bool>(),
-             "function"_a, "directory"_a, "model_name"_a, "inputs"_a, "outputs"_a, "batched"_a, "runner"_a)
+                      const std::vector<SpecTuple>&, bool, bool, const std::string&, bool>(),
+             "function"_a, "directory"_a, "model_name"_a, "inputs"_a, "outputs"_a, "batched"_a, "runner"_a,
+             "adopt"_a = "auto", "copy_inputs"_a = false)
         .def_prop_ro("loaded", &FunctionOwner::loaded, "Whether Triton has the model still, or again.")
+        .def_prop_ro("byte_counts", &FunctionOwner::byte_counts,
+                     "Bytes of inputs that were shared and copied, and of outputs that were adopted and copied.")
         .def("restore", &FunctionOwner::restore, "Take the folder's place again, in which another was tried.")
         .def("close", &FunctionOwner::close);
     module.def(

@@ -2,6 +2,7 @@
 
 #include <exception>
 
+#include "core/output_offer.h"
 #include "runtime/error.h"
 #include "runtime/function_table.h"
 #include "tensor/host_buffer_pool.h"
@@ -14,7 +15,10 @@ TRITONSERVER_Error* allocate(TRITONSERVER_ResponseAllocator* /*allocator*/, cons
                              std::int64_t /*memory_type_id*/, void* /*user*/, void** buffer, void** buffer_user,
                              TRITONSERVER_MemoryType* actual_memory_type, std::int64_t* actual_memory_type_id) {
     try {
-        Ref<Buffer> block = HostBufferPool::instance().allocate(byte_size);
+        Ref<Buffer> block = OutputOffer::take(byte_size);
+        if (!block) {
+            block = HostBufferPool::instance().allocate(byte_size);
+        }
         *buffer = block->data();
         *actual_memory_type = block->memory_type();
         *actual_memory_type_id = block->memory_type_id();

@@ -1,4 +1,5 @@
-// Where Triton puts outputs: pooled host memory, handed over to the response's tensors.
+// Where Triton puts outputs: pooled host memory, or what a backend of this process offers (OutputOffer), handed over to
+// the response's tensors.
 #pragma once
 
 #include "tensor/buffer.h"

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from . import capi
     from .batch_context import BatchContext
     from .batching import Batching
+    from .byte_counts import ByteCounts
     from .ensemble_step import EnsembleStep
     from .function_request import FunctionRequest
     from .instance_context import InstanceContext
@@ -75,6 +76,7 @@ __all__ = [
     "AsyncResponseIterator",
     "BatchContext",
     "Batching",
+    "ByteCounts",
     "CancelledError",
     "DLDeviceType",
     "DataType",
@@ -145,6 +147,7 @@ __all__ = [
 _LATER = {
     "BatchContext": "batch_context",
     "Batching": "batching",
+    "ByteCounts": "byte_counts",
     "EnsembleStep": "ensemble_step",
     "FunctionRequest": "function_request",
     "InstanceContext": "instance_context",

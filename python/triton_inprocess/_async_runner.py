@@ -121,8 +121,12 @@ class AsyncRunner(FunctionRunner):
             del arguments
             if self._stream:
                 async with contextlib.aclosing(called) as results:
-                    async for result in results:
-                        execution.send(result)
+                    while True:
+                        try:
+                            # Not by a variable: a response may take over the memory of what nobody refers to any more.
+                            execution.send(await anext(results))
+                        except StopAsyncIteration:
+                            break
                 execution.end()
             else:
                 execution.answer(await called)

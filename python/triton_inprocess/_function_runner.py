@@ -7,7 +7,7 @@ that it is given: with what the function returned, or with the error that it rai
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -250,14 +250,22 @@ class RequestsRunner(FunctionRunner):
             for each in parts:
                 each.fail(error)
             return
-        for each, result in zip(parts, results, strict=True):
-            if isinstance(result, BaseException):
-                each.fail(result)
+        del requests  # and the inputs with them, before it is looked who has them still
+        for index, each in enumerate(parts):
+            if isinstance(results[index], BaseException):
+                each.fail(results[index])
                 continue
             try:
-                each.answer(result)
+                each.answer(self._taken(results, index))
             except BaseException as error:
                 each.fail(error)
+
+    @staticmethod
+    def _taken(results: list[Any], index: int) -> Any:
+        """A result that nobody here refers to any more: a response may take its memory over."""
+        result = results[index]
+        results[index] = None
+        return result
 
     def _request(self, instance: InstanceContext, execution: Execution) -> FunctionRequest:
         inputs = self.arguments.of(execution)
@@ -301,10 +309,12 @@ class GeneratorRunner(FunctionRunner):
         iterator = iter(results)
         del arguments, results
         try:
-            for result in iterator:
-                if execution.cancelled:
-                    raise CancelledError("the request was cancelled")
-                execution.send(result)
+            while True:
+                try:
+                    # Not by a variable: a response may take over the memory of what nobody refers to any more.
+                    execution.send(self._next(iterator, execution))
+                except StopIteration:
+                    break
                 if execution.cancelled:
                     raise CancelledError("the request was cancelled")
             execution.end()
@@ -312,3 +322,10 @@ class GeneratorRunner(FunctionRunner):
             close = getattr(iterator, "close", None)
             if close is not None:
                 close()
+
+    @staticmethod
+    def _next(iterator: Iterator[Any], execution: Execution) -> Any:
+        result = next(iterator)
+        if execution.cancelled:
+            raise CancelledError("the request was cancelled")
+        return result

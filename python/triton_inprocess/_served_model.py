@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from . import _native
 from ._function_errors import describe
+from .byte_counts import ByteCounts
 from .errors import FunctionTraceback, InternalError, TritonError
 
 if TYPE_CHECKING:
@@ -36,12 +37,19 @@ class ServedFunction:
             model.tuples(model.outputs),
             model.max_batch_size > 0,
             self._runner is not None,
+            model.adopt,
+            model.copy_inputs,
         )
 
     @property
     def loaded(self) -> bool:
         """Whether Triton has the model still."""
         return self._native.loaded
+
+    @property
+    def byte_counts(self) -> ByteCounts:
+        """What was copied on its way to and from the function."""
+        return ByteCounts(*self._native.byte_counts)
 
     @property
     def failure(self) -> InternalError | None:

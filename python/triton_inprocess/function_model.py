@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import (
     _function_errors,  # noqa: F401 - imported now: Triton's threads must not import
+    _kept_inputs,  # noqa: F401
 )
 from ._checks import check_bool, check_integer
 from ._extension_file import BACKEND_NAME
@@ -60,6 +61,8 @@ class FunctionModel:
     decoupled: bool = False
     isolate_failures: bool = False
     max_concurrency: int = 1024
+    adopt: Literal["auto", "always", "never"] = "auto"
+    copy_inputs: bool = False
     response_cache: bool = False
     warm_up: tuple[WarmUp, ...] = ()
     rate_limiter: RateLimiter | None = None
@@ -118,8 +121,10 @@ class FunctionModel:
         check_integer("instances", self.instances, 1, 2**31 - 1)
         check_integer("version", self.version, 1, 2**63 - 1)
         check_integer("max_concurrency", self.max_concurrency, 1, 2**31 - 1)
-        for argument in ("batch", "requests", "isolate_failures", "response_cache"):
+        for argument in ("batch", "requests", "isolate_failures", "copy_inputs", "response_cache"):
             check_bool(argument, getattr(self, argument))
+        if self.adopt not in ("auto", "always", "never"):
+            raise ValueError(f"adopt must be 'auto', 'always' or 'never', not {self.adopt!r}")
         self._check_batching()
         self._check_kind()
         self._check_extras()

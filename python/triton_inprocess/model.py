@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, overload
 
 from . import _infer_many, _native, _queue_forwarder
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ._capi_server import TRITONSERVER_Server
     from ._keywords import ManyKeywords, RequestKeywords
     from ._native import InferenceResponse
+    from .byte_counts import ByteCounts
     from .sequence import Sequence
     from .server import Server
 
@@ -237,8 +239,25 @@ class Model:
         return object_of(self._native.model_metadata(self.name, self.version))
 
     def statistics(self) -> dict[str, Any]:
-        """Counts and durations of requests and batches (TRITONSERVER_ServerModelStatistics)."""
-        return object_of(self._native.model_statistics(self.name, self.version))
+        """Counts and durations of requests and batches (TRITONSERVER_ServerModelStatistics).
+
+        Each of the `model_stats` of a function that was added to the server also has the `byte_counts` of that version,
+        by name; see ByteCounts. Triton's other entries are as the C API gives them.
+        """
+        statistics = object_of(self._native.model_statistics(self.name, self.version))
+        for entry in statistics["model_stats"]:
+            counts = self.server._byte_counts(entry["name"], int(entry["version"]))
+            if counts is not None:
+                entry["byte_counts"] = asdict(counts)
+        return statistics
+
+    @property
+    def byte_counts(self) -> ByteCounts | None:
+        """How many bytes of tensors were copied on their way to and from the function, and how many were not.
+
+        None for a model that is no function of this server's, and for a version that it does not have.
+        """
+        return self.server._byte_counts(self.name, self.version)
 
     def config(self, config_version: int = 1) -> dict[str, Any]:
         """The model's configuration (TRITONSERVER_ServerModelConfig)."""

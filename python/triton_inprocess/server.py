@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from ._served_model import ServedModel
     from ._trace_delivery import TraceDelivery
     from .batching import Batching
+    from .byte_counts import ByteCounts
     from .ensemble_step import EnsembleStep
     from .function_model import FunctionModel
     from .metrics_report import MetricsReport
@@ -869,6 +870,8 @@ class Server:
         decoupled: bool | None = None,
         isolate_failures: bool = False,
         max_concurrency: int = 1024,
+        adopt: Literal["auto", "always", "never"] = "auto",
+        copy_inputs: bool = False,
         response_cache: bool = False,
         warm_up: Sequence[WarmUp] = (),
         rate_limiter: RateLimiter | None = None,
@@ -880,9 +883,10 @@ class Server:
 
         `fn(**arrays)` is called with a read-only numpy array for each input (for BYTES an object array of bytes) and
         returns an array, a tuple in the order of `outputs`, or a dict by name. The arrays are views of the caller's
-        memory when one request is executed, and of one gathered buffer otherwise; one that the function keeps stays
-        valid. An exception fails the requests of that batch: the caller gets a TritonError of the same class, or an
-        InternalError for any other exception, whose `__cause__` is a FunctionTraceback; Triton's log has it, too.
+        memory when one request is executed, and of one gathered buffer otherwise. One that the function keeps stays
+        valid, but follows what the caller writes to his memory: the first time, there is a RuntimeWarning. An exception
+        fails the requests of that batch: the caller gets a TritonError of the same class, or an InternalError for any
+        other exception, whose `__cause__` is a FunctionTraceback; Triton's log has it, too.
 
         What `fn` is decides how it is called:
 
@@ -919,6 +923,14 @@ class Server:
             isolate_failures: True to call a function that has raised once more for each request of the batch alone, so
                 that only those fail which make it raise. It then must not mind being called twice.
             max_concurrency: For `async` functions, how many calls may run at once; more wait in Triton's queue.
+            adopt: When a response takes over the memory of an array that the function returns, instead of a copy of it.
+                "auto": when nobody else can reach it: the array owns its memory, or is most of one that does, it shares
+                none with an input, and the function has kept no reference. "always": the author promises that nobody
+                writes there any more; what the function can still reach is read-only for the receiver. "never": all are
+                copied. Each request of a batch gets its rows of the one array, which lives as long as any of them. Only
+                where the receiver has not said where outputs go, and not between the steps of an ensemble.
+                `Model.byte_counts` tells what was copied.
+            copy_inputs: True to have it called with copies of the callers' memory, which it may keep.
             response_cache: Whether Triton may answer equal requests from its cache; needs `Options.cache_config`.
             warm_up: Requests that each instance gets before the model is ready.
             rate_limiter: What each execution needs; needs `Options.rate_limiter_mode`.
@@ -952,6 +964,8 @@ class Server:
             decoupled=decoupled,
             isolate_failures=isolate_failures,
             max_concurrency=max_concurrency,
+            adopt=adopt,
+            copy_inputs=copy_inputs,
             response_cache=response_cache,
             warm_up=warm_up,
             rate_limiter=rate_limiter,
@@ -1036,6 +1050,13 @@ class Server:
             deadline = time.monotonic() + UNLOAD_GRACE  # what takes longer is closed by the next change, or the stop
             while not served_model.forget_replaced() and time.monotonic() < deadline:
                 time.sleep(_UNLOAD_POLL)
+
+    def _byte_counts(self, name: str, version: int) -> ByteCounts | None:
+        """Those of a function; version -1 is the latest. None where there is no such function."""
+        served = self._functions.get(name)
+        versions = served.versions.copy() if served is not None else {}
+        function = versions.get(version if version != -1 else max(versions, default=-1))
+        return function.byte_counts if function is not None else None
 
     @staticmethod
     def _require_new(native: TRITONSERVER_Server, name: str) -> None:

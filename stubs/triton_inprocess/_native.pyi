@@ -1909,11 +1909,17 @@ class PythonFunction:
     A Python function that serves as the model in the version folder `directory`.
     """
 
-    def __init__(self, function: object, directory: str, model_name: str, inputs: Sequence[tuple[str, DataType, Sequence[int]]], outputs: Sequence[tuple[str, DataType, Sequence[int]]], batched: bool, runner: bool) -> None: ...
+    def __init__(self, function: object, directory: str, model_name: str, inputs: Sequence[tuple[str, DataType, Sequence[int]]], outputs: Sequence[tuple[str, DataType, Sequence[int]]], batched: bool, runner: bool, adopt: str = 'auto', copy_inputs: bool = False) -> None: ...
 
     @property
     def loaded(self) -> bool:
         """Whether Triton has the model still, or again."""
+
+    @property
+    def byte_counts(self) -> tuple[int, int, int, int]:
+        """
+        Bytes of inputs that were shared and copied, and of outputs that were adopted and copied.
+        """
 
     def restore(self) -> None:
         """Take the folder's place again, in which another was tried."""
