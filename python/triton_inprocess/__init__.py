@@ -47,6 +47,8 @@ from .server import Server
 from .tensor_spec import TensorSpec
 
 if TYPE_CHECKING:
+    from . import pb_utils
+    from ._load_module import load_module
     from .batch_context import BatchContext
     from .ensemble_step import EnsembleStep
     from .function_request import FunctionRequest
@@ -137,6 +139,8 @@ __all__ = [
     "WarmUp",
     "capi",
     "errors",
+    "load_module",
+    "pb_utils",
     "runtime",
 ]
 
@@ -168,15 +172,18 @@ _LATER = {
     "TraceTensor": "trace",
     "Tracing": "tracing",
     "WarmUp": "warm_up",
+    "load_module": "_load_module",
 }
 
 
 def __getattr__(name: str) -> object:
     """A public name that is imported when it is used."""
-    if name not in _LATER:
+    if name not in _LATER and name != "pb_utils":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
+    if name == "pb_utils":
+        return importlib.import_module(".pb_utils", __name__)
     value = getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
     globals()[name] = value
     return value

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import logging
 import os
 import signal
@@ -15,7 +13,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import TritonError
+from .._load_module import found_in_module, load_module
+from ..errors import InvalidArgumentError, TritonError
 from ..server import Server
 from .runtime import errors_reported
 
@@ -96,24 +95,11 @@ def _end_at_signals(ended: threading.Event) -> None:
 
 
 def _found(target: str) -> Any:
-    module_name, colon, name = target.partition(":")
-    if not (module_name and colon and name):
-        raise typer.BadParameter(f"the target must be module:name, not {target!r}")
     sys.path.insert(0, os.getcwd())  # noqa: PTH109
     try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not (module_name + ".").startswith(error.name + "."):
-            raise
-        raise typer.BadParameter(f"there is no module {error.name!r}") from None
-    found: Any = module
-    for part in name.split("."):
-        if not hasattr(found, part):
-            raise typer.BadParameter(f"module {module_name!r} has no {name!r}")
-        found = getattr(found, part)
-    if not (isinstance(found, Server) or callable(found)):
-        raise typer.BadParameter(f"{target} is neither a Server nor a function, but a {type(found).__name__}")
-    return found
+        return found_in_module(target)
+    except InvalidArgumentError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def _server(target: str | None, found: Any, repositories: list[Path]) -> Server:
@@ -122,16 +108,5 @@ def _server(target: str | None, found: Any, repositories: list[Path]) -> Server:
         if repositories:
             raise typer.BadParameter(f"{target} is a Server, which has repositories of its own")
         return found.__enter__()
-    server = Server(model_repository=list(repositories)).start()
-    if found is None:
-        return server
-    try:
-        try:
-            inspect.signature(found).bind(server)
-        except TypeError:
-            raise typer.BadParameter(f"{target} must take one argument, the Server to add models to") from None
-        found(server)
-    except BaseException:
-        server.stop()
-        raise
-    return server
+    server = Server(model_repository=list(repositories))
+    return server.start() if target is None else load_module(target, server)
