@@ -114,8 +114,8 @@ void finalize_instance(TRITONBACKEND_ModelInstance* instance) {
 }
 
 void require_instance_ready(TRITONBACKEND_ModelInstance* instance) {
-    const Ref<PythonFunction> function(function_of_instance(instance));
-    if (function->of_repository()) {
+    PythonFunction* const function = function_of_instance(instance);
+    if (function != nullptr && function->of_repository()) {
         require_ready(*function, instance);
     }
 }

@@ -180,8 +180,8 @@ void ModelRequest::send(const std::vector<NamedTensor>& outputs, const Parameter
         release_locked(error == nullptr);
     }
     TRITONSERVER_Error* const c_error = error != nullptr ? error->to_c() : nullptr;
-    ignore(api().TRITONBACKEND_ResponseSend(response.release(), final ? TRITONSERVER_RESPONSE_COMPLETE_FINAL : 0U,
-                                            c_error));
+    const std::uint32_t flags = final ? std::uint32_t{TRITONSERVER_RESPONSE_COMPLETE_FINAL} : 0;
+    ignore(api().TRITONBACKEND_ResponseSend(response.release(), flags, c_error));
     ignore(c_error);
     if (final) {
         end_responses();

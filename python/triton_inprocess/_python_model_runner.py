@@ -24,13 +24,15 @@ __all__ = ["PythonModelRunner"]
 
 _COPY_INPUTS = "COPY_INPUTS"
 
+_loaded: set[PythonModelRunner] = set()  # what keeps them: Triton's threads only borrow
+
 
 class PythonModelRunner:
     """A model of a repository, from its load to its end. The backend calls its methods on Triton's threads."""
 
     def __init__(self, context: ModelContext, code: ModelCode, model_class: Any) -> None:
         """No object is made yet."""
-        self.function: _native.PythonFunction | None = None  # the backend's, which ends with the model
+        self._function: _native.PythonFunction | None = None
         self._context = context
         self._code = code
         self._class = model_class
@@ -40,6 +42,11 @@ class PythonModelRunner:
         self._copies = False
         self._ready: list[tuple[str, Any]] = []  # objects that wait for their instance, with its name
         self._objects: dict[int, Any] = {}
+
+    def serve(self, function: _native.PythonFunction) -> None:
+        """From here on the backend has it, by way of `function`, until the model ends."""
+        self._function = function
+        _loaded.add(self)
 
     def begin_model(self, config: str) -> None:
         """Make and initialize the objects of all instances; what that raises fails the load.
@@ -70,9 +77,10 @@ class PythonModelRunner:
                 self._finalize(each)
         finally:
             self._code.close()
-            if self.function is not None:
-                self.function.close()
-                self.function = None
+            _loaded.discard(self)
+            if self._function is not None:
+                self._function.close()
+                self._function = None
 
     def begin_instance(self, key: int, name: str) -> None:
         """An instance begins: it gets the object that was made for it."""

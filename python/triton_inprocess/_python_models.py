@@ -54,7 +54,7 @@ def make_model(  # noqa: PLR0917 - the extension calls it
     size = int((completed or config).get("max_batch_size", 0))
     runner = PythonModelRunner(context, code, model_class)
     key = f"{directory}/{version}#{id(runner)}"
-    runner.function = _native.PythonFunction(runner, key, name, [], [], size > 0, True)
+    runner.serve(_native.PythonFunction(runner, key, name, [], [], size > 0, True))
     return key, json.dumps(completed) if completed is not None and completed != config else None
 
 
