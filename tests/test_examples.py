@@ -75,5 +75,5 @@ def test_onnx_model() -> None:
     pytest.importorskip("onnxruntime")
     assert run_example("onnx_model") == [
         "largest difference from numpy: 0.0",
-        "inputs: [('x', 'FP32', ['-1', '4'])]",
+        "inputs: [('x', 'FP32', [-1, 4])]",
     ]

@@ -89,12 +89,23 @@ class Tensor:
         return self._native.memory_type is not MemoryType.GPU
 
     def to_dlpack(self) -> Any:
-        """A DLPack capsule over the memory, for consumers that take no object with `__dlpack__`."""
-        return self._native.__dlpack__()
+        """A DLPack capsule, for consumers that take no object with `__dlpack__`.
 
-    def __dlpack__(self, *, stream: int | None = None, **arguments: Any) -> Any:
-        """For `from_dlpack` of another library."""
-        return self._native.__dlpack__(stream=stream, **arguments)
+        It is over the memory itself where the consumer may write to it, which a capsule cannot forbid; of read-only
+        memory, which inputs are, it is over a copy. Consumers that take the Tensor itself get it without one.
+        """
+        return self.__dlpack__()
+
+    def __dlpack__(
+        self, *, stream: int | None = None, max_version: tuple[int, int] | None = None, **arguments: Any
+    ) -> Any:
+        """For `from_dlpack` of another library; as in `to_dlpack` for one that knows no read-only memory."""
+        try:
+            return self._native.__dlpack__(stream=stream, max_version=max_version, **arguments)
+        except BufferError:
+            if arguments or (max_version is not None and max_version >= (1, 0)):
+                raise
+            return self._native.__dlpack__(stream=stream, copy=True)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Where the memory is, as DLPack says it."""
