@@ -543,33 +543,34 @@ def test_a_model_sees_that_a_request_is_cancelled(start_server: StartServer, rep
         list(responses)
 
 
+AGAIN = """
+def initialize(self, args):
+    self.times = 0
+
+def execute(self, requests):
+    self.times += 1
+    if self.times < 3:
+        for each in requests:
+            each.set_release_flags(pb_utils.TRITONSERVER_REQUEST_RELEASE_RESCHEDULE)
+        return [None] * len(requests)
+    return [y([[self.times]]) for each in requests]
+"""
+
+
 def test_a_request_is_executed_again(start_server: StartServer, repository: Path) -> None:
-    body = """
-    def initialize(self, args):
-        self.times = 0
-
-    def execute(self, requests):
-        self.times += 1
-        if self.times < 3:
-            for each in requests:
-                each.set_release_flags(pb_utils.TRITONSERVER_REQUEST_RELEASE_RESCHEDULE)
-            return [None] * len(requests)
-        return [y([self.times]) for each in requests]
-    """
-    iterative = XY + "sequence_batching { iterative_sequence : true }\n"
-    write_python_model(repository, "again", body, config_text(more=iterative, max_batch_size=1))
-    with if_rescheduled():
-        server = start_server(model_repository=repository, python_models="in-process")
-        got = answer(server.model("again"), x=np.zeros((1, 1), np.float32))
-        assert got.tolist() == [3]
-
-
-def if_rescheduled() -> Any:
-    """Triton before 24.02 knows no iterative sequences, and refuses the configuration."""
-    from contextlib import nullcontext
-
-    new = ti.runtime.load().api_version >= (1, 29)
-    return nullcontext() if new else pytest.raises(ti.InternalError, match=r"iterative_sequence|failed to load")
+    new = not lacks("TRITONBACKEND_InferenceRequestTimeoutMicroseconds")  # as old as the flag: C API 1.27
+    iterative = "sequence_batching { iterative_sequence : true }\n" if new else ""
+    write_python_model(repository, "again", AGAIN, config_text(more=XY + iterative, max_batch_size=1))
+    write_python_model(repository, "wrong", AGAIN, config_text(max_batch_size=1))
+    server = start_server(model_repository=repository, python_models="in-process")
+    sent = np.zeros((1, 1), np.float32)
+    if new:
+        assert answer(server.model("again"), x=sent).tolist() == [[3]]
+    else:
+        with pytest.raises(ti.UnsupportedError, match=r"RELEASE_RESCHEDULE needs C API 1\.27"):
+            answer(server.model("again"), x=sent)
+    with pytest.raises(ti.TritonError, match="RELEASE_RESCHEDULE"):  # no iterative batcher
+        answer(server.model("wrong"), x=sent)
 
 
 def test_a_model_says_that_it_is_not_ready(start_server: StartServer, repository: Path) -> None:

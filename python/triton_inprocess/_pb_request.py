@@ -7,13 +7,14 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from ._checks import check_integer
-from ._native import MemoryType
+from ._native import MemoryType, available
 from ._pb_context import current_server
 from ._pb_error import TritonError, TritonModelException
 from ._pb_response import InferenceResponse, Parameters, checked_parameters
 from ._pb_response_sender import InferenceResponseSender
 from ._pb_tensor import Tensor
 from .errors import TritonError as TritonException
+from .errors import UnsupportedError
 from .flags import ModelTxnPropertyFlag
 
 if TYPE_CHECKING:
@@ -227,7 +228,7 @@ class InferenceRequest:
 
         With TRITONSERVER_REQUEST_RELEASE_RESCHEDULE, Triton executes it once more; `execute` returns None for it. That
         is for models with an iterative sequence batcher. Raises TritonModelException for other flags, and for a request
-        that is not executed.
+        that is not executed; UnsupportedError before C API 1.27, which would lose the request.
         """
         if self._native is None:
             raise TritonModelException("set_release_flags is for requests that execute has got")
@@ -236,6 +237,9 @@ class InferenceRequest:
                 f"flags must be TRITONSERVER_REQUEST_RELEASE_ALL or TRITONSERVER_REQUEST_RELEASE_RESCHEDULE, not "
                 f"{flags!r}"
             )
+        # There is no function of its own to look for: this one came with the flag.
+        if flags == RELEASE_RESCHEDULE and not available("TRITONBACKEND_InferenceRequestTimeoutMicroseconds"):
+            raise UnsupportedError("TRITONSERVER_REQUEST_RELEASE_RESCHEDULE needs C API 1.27")
         self._release_flags = flags
 
     def get_response_sender(self) -> InferenceResponseSender:
