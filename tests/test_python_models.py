@@ -482,7 +482,7 @@ def test_a_reload_brings_the_new_code(start_server: StartServer, repository: Pat
     assert "helper" not in sys.modules
     server.unload("changing", wait_until_unloaded=True)
     server.stop()
-    assert finalized.read_text() == "12"
+    assert sorted(finalized.read_text()) == ["1", "2"]  # the former one ends when its requests have
     assert not [each for each in sys.modules if "_triton_inprocess_model_" in each and each.endswith(".helper")]
 
 
