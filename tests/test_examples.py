@@ -49,3 +49,31 @@ def test_digits() -> None:
     assert int(count[0]) > 0.85 * int(count[2])
     assert calls.startswith(f"{count[2]} images in ")
     assert int(calls.split()[3]) < int(count[2])
+
+
+@pytest.mark.usefixtures("runtime")
+def test_existing_repository() -> None:
+    assert run_example("existing_repository/serve") == [
+        "scaled: [[2.5, 10.0, 5.0], [20.0, 0.0, 10.0]]",
+        "largest: value 1 value 0",
+    ]
+
+
+@pytest.mark.usefixtures("runtime")
+def test_torch_model() -> None:
+    pytest.importorskip("torch")
+    assert run_example("torch_model") == [
+        "type: torch.bfloat16",
+        "equal to the module's own answer: True",
+        "the model saw the caller's memory: True",
+    ]
+
+
+@pytest.mark.usefixtures("runtime")
+def test_onnx_model() -> None:
+    pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    assert run_example("onnx_model") == [
+        "largest difference from numpy: 0.0",
+        "inputs: [('x', 'FP32', [-1, 4])]",
+    ]

@@ -780,6 +780,7 @@ WRONG_TYPES: dict[str, Any] = {
     "log_to_logging": 1,
     "trace": 1,
     "output_memory_allocator": "arena",
+    "python_models": True,
 }
 
 

@@ -108,6 +108,7 @@ OPTIONS: dict[str, Any] = {
     "log_to_logging": False,
     "trace": None,
     "output_memory_allocator": None,
+    "python_models": "stub",
 }
 
 MEMBERS = {

@@ -5,6 +5,7 @@
 
 #include "backend/batch.h"
 #include "backend/function_registry.h"
+#include "backend/model_loader.h"
 #include "backend/runner_call.h"
 #include "runtime/error.h"
 #include "runtime/function_table.h"
@@ -32,11 +33,26 @@ std::string model_directory(TRITONBACKEND_Model* model) {
     return location;
 }
 
+/// The backend that `add_model` gives its models.
+constexpr const char* own_name = "triton_inprocess";
+
+/// This extension serves under several names.
+std::string backend_name(TRITONBACKEND_Model* model) {
+    TRITONBACKEND_Backend* backend = nullptr;
+    check(api().TRITONBACKEND_ModelBackend(model, &backend));
+    const char* name = nullptr;
+    check(api().TRITONBACKEND_BackendName(backend, &name));
+    return name;
+}
+
 void initialize_model(TRITONBACKEND_Model* model) {
     std::uint64_t version = 0;
     check(api().TRITONBACKEND_ModelVersion(model, &version));
     const std::string directory = model_directory(model) + "/" + std::to_string(version);
     Ref<PythonFunction> function = FunctionRegistry::instance().find(directory);
+    if (!function && backend_name(model) != own_name) {
+        function = load_python_model(model, model_directory(model));
+    }
     if (!function) {
         throw Error(TRITONSERVER_ERROR_NOT_FOUND, "no Python function of this process belongs to '" + directory +
                                                       "': models with the backend triton_inprocess are made by "
@@ -60,6 +76,9 @@ void finalize_model(TRITONBACKEND_Model* model) {
     const auto function = Ref<PythonFunction>::adopt(function_of(model));
     if (function) {
         function->model_ends();
+        if (function->of_repository()) {
+            end_model(*function);
+        }
     }
 }
 
@@ -94,6 +113,13 @@ void finalize_instance(TRITONBACKEND_ModelInstance* instance) {
     }
 }
 
+void require_instance_ready(TRITONBACKEND_ModelInstance* instance) {
+    PythonFunction* const function = function_of_instance(instance);
+    if (function != nullptr && function->of_repository()) {
+        require_ready(*function, instance);
+    }
+}
+
 void execute(TRITONBACKEND_ModelInstance* instance, TRITONBACKEND_Request** requests, std::uint32_t count) {
     execute_batch(*function_of_instance(instance), instance, requests, count);
 }
@@ -120,6 +146,10 @@ TRITON_INPROCESS_EXPORT TRITONSERVER_Error* TRITONBACKEND_ModelInstanceInitializ
 
 TRITON_INPROCESS_EXPORT TRITONSERVER_Error* TRITONBACKEND_ModelInstanceFinalize(TRITONBACKEND_ModelInstance* instance) {
     return triton_inprocess::guarded([&] { triton_inprocess::finalize_instance(instance); });
+}
+
+TRITON_INPROCESS_EXPORT TRITONSERVER_Error* TRITONBACKEND_ModelInstanceReady(TRITONBACKEND_ModelInstance* instance) {
+    return triton_inprocess::guarded([&] { triton_inprocess::require_instance_ready(instance); });
 }
 
 TRITON_INPROCESS_EXPORT TRITONSERVER_Error* TRITONBACKEND_ModelInstanceExecute(TRITONBACKEND_ModelInstance* instance,

@@ -75,6 +75,10 @@ class PythonFunction final : public RefCounted {
     void model_ends() noexcept { models_.fetch_sub(1); }
     int models() const noexcept { return models_.load(); }
 
+    /// Whether Triton has loaded it from a model repository: it ends with Triton's model.
+    void set_of_repository() noexcept { of_repository_.store(true); }
+    bool of_repository() const noexcept { return of_repository_.load(); }
+
     /// The function itself, or nothing once its model was removed. Needs the GIL.
     nanobind::object function() const { return nanobind::borrow(function_); }
 
@@ -96,6 +100,7 @@ class PythonFunction final : public RefCounted {
     std::atomic<int> instances_{0};
     std::atomic<int> self_waits_{0};
     std::atomic<bool> own_thread_{false};
+    std::atomic<bool> of_repository_{false};
     std::atomic<const TRITONSERVER_Server*> server_{nullptr};
     PyObject* function_ = nullptr;
 };

@@ -301,6 +301,11 @@ void RequestBatch::discard() noexcept {
     requests_.clear();
 }
 
+void RequestBatch::report_taken(std::int64_t rows) noexcept {
+    ignore(api().TRITONBACKEND_ModelInstanceReportBatchStatistics(instance_, static_cast<std::uint64_t>(rows), started_,
+                                                                  compute_started_, compute_ended_, now()));
+}
+
 std::vector<std::unique_ptr<RequestBatch>> RequestBatch::split() {
     std::vector<std::unique_ptr<RequestBatch>> parts;
     parts.reserve(requests_.size());

@@ -64,6 +64,14 @@ class RequestBatch {
     /// Releases requests that nobody waits for, such as those with which Triton fills the places of a batch.
     void discard() noexcept;
 
+    /// The requests, which are the caller's from now on; this one has none any more.
+    std::vector<TRITONBACKEND_Request*> take() noexcept { return std::exchange(requests_, {}); }
+
+    /// For Triton's statistics: requests that were taken were executed together, so many rows of them.
+    void report_taken(std::int64_t rows) noexcept;
+
+    TRITONBACKEND_ModelInstance* instance() const noexcept { return instance_; }
+
     /// Each request alone; this one has none any more.
     std::vector<std::unique_ptr<RequestBatch>> split();
 

@@ -45,6 +45,22 @@ void call_runner(const PythonFunction& function, const char* method, const nb::t
     }
 }
 
+/// Tells the runner of an end; what that raises goes to Triton's log.
+template <typename Arguments>
+void tell_end(PythonFunction& function, const char* method, Arguments arguments) noexcept {
+    try {
+        const NativeThreadGil gil;
+        const Executing scope(function);
+        if (function.function().is_valid()) {
+            call_runner(function, method, arguments());
+        }
+    } catch (const Error& error) {
+        log_failure(function, error);
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
+        // Out of memory: the runner goes untold.
+    }
+}
+
 }  // namespace
 
 void execute_by_runner(PythonFunction& function, TRITONBACKEND_ModelInstance* instance,
@@ -96,17 +112,22 @@ void begin_instance(PythonFunction& function, TRITONBACKEND_ModelInstance* insta
 }
 
 void end_instance(PythonFunction& function, TRITONBACKEND_ModelInstance* instance) noexcept {
-    try {
-        const NativeThreadGil gil;
-        const Executing scope(function);
-        if (function.function().is_valid()) {
-            call_runner(function, "end_instance", nb::make_tuple(key_of(instance)));
-        }
-    } catch (const Error& error) {
-        log_failure(function, error);
-    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
-        // Out of memory: the instance goes untold.
-    }
+    tell_end(function, "end_instance", [&] { return nb::make_tuple(key_of(instance)); });
+}
+
+void require_ready(PythonFunction& function, TRITONBACKEND_ModelInstance* instance) {
+    const NativeThreadGil gil;
+    call_runner(function, "require_ready", nb::make_tuple(key_of(instance)));
+}
+
+void begin_model(PythonFunction& function, const std::string& config) {
+    const NativeThreadGil gil;
+    const Executing scope(function);
+    call_runner(function, "begin_model", nb::make_tuple(config));
+}
+
+void end_model(PythonFunction& function) noexcept {
+    tell_end(function, "end_model", [] { return nb::make_tuple(); });
 }
 
 }  // namespace triton_inprocess

@@ -21,6 +21,7 @@
 #include "backend/request_information.h"
 #include "bindings/errors.h"
 #include "bindings/gil.h"
+#include "bindings/model_request.h"
 #include "bindings/numpy.h"
 #include "runtime/error.h"
 
@@ -147,6 +148,43 @@ class Execution {
         });
     }
 
+    std::vector<nb::object> take_requests() const {
+        std::vector<std::unique_ptr<ModelRequest>> taken = with_batch([](RequestBatch& batch) {
+            std::vector<std::unique_ptr<ModelRequest>> requests;
+            for (TRITONBACKEND_Request* const each : batch.take()) {
+                requests.push_back(std::make_unique<ModelRequest>(batch.function(), batch.instance(), each));
+            }
+            for (auto& each : requests) {
+                try {
+                    each->read();
+                } catch (const Error& error) {
+                    each->send({}, {}, &error, true, true);
+                    each.reset();
+                }
+            }
+            return requests;
+        });
+        std::vector<nb::object> result;
+        for (auto& each : taken) {
+            if (each) {
+                result.push_back(make_model_request(std::move(each)));
+            }
+        }
+        return result;
+    }
+
+    void report_taken(std::int64_t rows) const {
+        with_batch([&](RequestBatch& batch) {
+            batch.computation_ends();
+            batch.report_taken(rows);
+        });
+    }
+
+    void log_failure_of(nb::handle exception) const {
+        const Error error = described(exception.ptr());
+        with_batch([&](RequestBatch& batch) { log_failure(batch.function(), error); });
+    }
+
     std::vector<nb::object> split() {
         inputs_.clear();
         std::vector<nb::object> parts;
@@ -210,6 +248,14 @@ void register_execution(nb::module_& module) {
         .def("discard", &Execution::discard, "Let the requests go, which nobody waits for.")
         .def("split", &Execution::split, nb::sig("def split(self) -> list[Execution]"),
              "Each request alone; this one has none any more.")
+        .def("take_requests", &Execution::take_requests, nb::sig("def take_requests(self) -> list[ModelRequest]"),
+             "The requests for a Triton Python model, but those that cannot be read, which fail; this one has none any "
+             "more.")
+        .def("report_taken", &Execution::report_taken, "rows"_a,
+             "For Triton's statistics: requests that were taken were executed together.")
+        .def("log_failure", &Execution::log_failure_of, "exception"_a,
+             nb::sig("def log_failure(self, exception: BaseException) -> None"),
+             "Write an exception of the model's code to Triton's log.")
         .def("begin", &Execution::begin, "For Triton's statistics: the computation begins now.");
 }
 

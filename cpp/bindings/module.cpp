@@ -32,6 +32,7 @@
 #include "bindings/memory_allocator.h"
 #include "bindings/memory_buffer.h"
 #include "bindings/model_handle.h"
+#include "bindings/model_request.h"
 #include "bindings/python_function.h"
 #include "bindings/response_iterator.h"
 #include "bindings/response_wait.h"
@@ -105,6 +106,7 @@ NB_MODULE(_native_once, module) {
     ti::register_trace_record(module);
     ti::register_trace_queue(module);
     ti::register_infer(module);
+    ti::register_model_request(module);
     ti::register_execution(module);
     ti::register_python_function(module);
 }

@@ -45,7 +45,8 @@ from .request import InferenceRequest
 from .server import Server
 
 if TYPE_CHECKING:
-    from . import capi
+    from . import capi, pb_utils
+    from ._load_module import load_module
     from .batch_context import BatchContext
     from .batching import Batching
     from .byte_counts import ByteCounts
@@ -140,6 +141,8 @@ __all__ = [
     "WarmUp",
     "capi",
     "errors",
+    "load_module",
+    "pb_utils",
     "runtime",
 ]
 
@@ -175,7 +178,10 @@ _LATER = {
     "Tracing": "tracing",
     "WarmUp": "warm_up",
     "capi": "capi",
+    "load_module": "_load_module",
+    "pb_utils": "pb_utils",
 }
+_MODULES = ("capi", "pb_utils")
 
 
 def __getattr__(name: str) -> object:
@@ -185,7 +191,7 @@ def __getattr__(name: str) -> object:
     import importlib
 
     module = importlib.import_module(f".{_LATER[name]}", __name__)
-    value = module if name == "capi" else getattr(module, name)
+    value = module if name in _MODULES else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -23,8 +23,12 @@ _MAKING_SECONDS = 3600.0
 class PrivateFiles:
     """The folder, locked for as long as it is used: what no process locks is left over and removed by the next one."""
 
-    def __init__(self, extension: str, backend_directories: Iterable[Path]) -> None:
-        """Make the folder. `extension` is our backend; of others of one name, that in the first directory wins."""
+    def __init__(
+        self, extension: str, backend_directories: Iterable[Path], own_backends: Iterable[str] = (BACKEND_NAME,)
+    ) -> None:
+        """Make the folder. `extension` is our backend, under each of its names, `own_backends`; of others of one name,
+        that in the first directory wins.
+        """
         _remove_stale()
         self.root = Path(tempfile.mkdtemp(prefix=_PREFIX)).resolve()
         self._lock = _lock(self.root)
@@ -32,13 +36,14 @@ class PrivateFiles:
         self.models.mkdir()
         self.backends = self.root / "backends"
         self.backends.mkdir()
-        self._link_backends(extension, backend_directories)
+        self._link_backends(extension, own_backends, backend_directories)
 
-    def _link_backends(self, extension: str, directories: Iterable[Path]) -> None:
-        own = self.backends / BACKEND_NAME
-        own.mkdir()
-        # The dynamic linker recognises the file, so that Triton gets the extension that Python has loaded.
-        (own / f"libtriton_{BACKEND_NAME}.so").symlink_to(extension)
+    def _link_backends(self, extension: str, names: Iterable[str], directories: Iterable[Path]) -> None:
+        for name in names:
+            own = self.backends / name
+            own.mkdir()
+            # The dynamic linker recognises the file, so that Triton gets the extension that Python has loaded.
+            (own / f"libtriton_{name}.so").symlink_to(extension)
         for directory in directories:
             for backend in sorted(directory.iterdir()):
                 link = self.backends / backend.name

@@ -27,6 +27,9 @@ def check(options: Options) -> None:
         _require("model_control_mode", options.model_control_mode, ModelControlMode)
     for name, kind in _SCALARS.items():
         _require(name, getattr(options, name), kind)
+    _require("python_models", options.python_models, str)
+    if options.python_models not in ("stub", "in-process"):
+        raise ValueError(f"python_models must be 'stub' or 'in-process', not {options.python_models!r}")
     for name in _PATHS:
         if getattr(options, name) is not None:
             _require(name, getattr(options, name), (str, os.PathLike))

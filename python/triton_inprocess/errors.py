@@ -83,6 +83,11 @@ _CODES: dict[type[TritonError], int] = {  # TRITONSERVER_Error_Code
 }
 
 
+def class_of(code: int) -> type[TritonError]:
+    """The exception for a TRITONSERVER_Error_Code."""
+    return next((kind for kind, each in _CODES.items() if each == code), UnknownError)
+
+
 def code_of(error: BaseException) -> int:
     """The TRITONSERVER_Error_Code that an exception means: INTERNAL for one that is none of Triton's."""
     return next((code for kind, code in _CODES.items() if isinstance(error, kind)), 1)

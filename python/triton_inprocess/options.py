@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ._native import InstanceGroupKind, LogFormat, LogLevel, ModelControlMode, RateLimitMode
 
@@ -96,6 +96,9 @@ class Options:
             when it is complete, in a thread of its own; or a Tracing, which says more.
         output_memory_allocator: What gives the memory for the outputs of the server's requests of `Model.infer` and
             `async_infer` that have none of their own: a MemoryAllocator or a NativeMemoryAllocator.
+        python_models: Where the models of repositories run whose `config.pbtxt` says `backend: "python"`: "in-process",
+            in this interpreter, called on Triton's threads; or "stub", each instance in a process of its own, by the
+            runtime's python backend. Models of `backend: "inprocess"` run in this process in any case.
         metrics, gpu_metrics, cpu_metrics: Which metrics are gathered.
         metrics_interval: Milliseconds between two looks at the hardware.
         backend_directory: Folder with backends; they go before the runtime's.
@@ -146,3 +149,4 @@ class Options:
     log_to_logging: bool = False
     trace: Callable[[Trace], object] | Tracing | None = None
     output_memory_allocator: MemoryAllocator | NativeMemoryAllocator | None = None
+    python_models: Literal["stub", "in-process"] = "stub"

@@ -332,12 +332,16 @@ class Server:
         from pathlib import Path
 
         from . import _start_options
+        from ._model_servers import servers
         from ._private_files import PrivateFiles
+        from .function_model import BACKEND_NAME
 
         options = self.options
         _start_options.check_folder("backend_directory", options.backend_directory)
         own_backends = [Path(options.backend_directory)] if options.backend_directory is not None else []
-        self._files = PrivateFiles(extension_path(), [*own_backends, *loaded.backend_directories])
+        names = [BACKEND_NAME, "inprocess", *(["python"] if options.python_models == "in-process" else [])]
+        self._files = PrivateFiles(extension_path(), [*own_backends, *loaded.backend_directories], names)
+        servers[str(self._files.backends)] = self
         _start_options.apply(self._effective, native)
         self._apply_models(native, repositories, self._files, defer_models and self._defers_models())
         native.set_backend_directory(str(self._files.backends))
@@ -477,6 +481,9 @@ class Server:
             self._log.close()
             self._log = None
         if self._files is not None:
+            from ._model_servers import servers
+
+            servers.pop(str(self._files.backends), None)
             self._files.remove()
             self._files = None
 

@@ -1841,6 +1841,63 @@ def async_infer_twice(handle: ModelHandle, model: triton_inprocess.model.Model, 
     As async_infer, but with two iterators over the same responses; the second raises no errors.
     """
 
+class ModelRequest:
+    """A request to a Triton Python model. What is dropped unanswered fails."""
+
+    @property
+    def inputs(self) -> list[tuple[str, Tensor]]: ...
+
+    @property
+    def requested_outputs(self) -> list[str]: ...
+
+    @property
+    def trace_context(self) -> str: ...
+
+    @property
+    def rows(self) -> int:
+        """How much of the batch it is; 1 without a batch dimension."""
+
+    @property
+    def request_id(self) -> str: ...
+
+    @property
+    def correlation_id(self) -> int | str: ...
+
+    @property
+    def flags(self) -> int: ...
+
+    @property
+    def timeout(self) -> int:
+        """In microseconds."""
+
+    @property
+    def parameters(self) -> dict[str, str | int | bool | float]: ...
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether Triton was asked to cancel it."""
+
+    @property
+    def open(self) -> bool:
+        """Whether there can be more responses."""
+
+    def send(self, outputs: list[tuple[str, Tensor]], parameters: dict[str, str | int | bool | float], final: bool, release: bool) -> None:
+        """
+        Send a response, the last one if `final`; `release` gives the request back before.
+        """
+
+    def fail(self, exception: BaseException, parameters: dict[str, str | int | bool | float], final: bool, release: bool) -> None:
+        """Likewise, a response that is an error."""
+
+    def close(self) -> None:
+        """No more responses."""
+
+    def release(self, succeeded: bool) -> None:
+        """Give the request back; responses may follow."""
+
+    def reschedule(self) -> None:
+        """Give the request back to be executed again."""
+
 class Execution:
     """
     Requests that a model's function is called for. What is dropped unanswered fails.
@@ -1900,6 +1957,19 @@ class Execution:
 
     def split(self) -> list[Execution]:
         """Each request alone; this one has none any more."""
+
+    def take_requests(self) -> list[ModelRequest]:
+        """
+        The requests for a Triton Python model, but those that cannot be read, which fail; this one has none any more.
+        """
+
+    def report_taken(self, rows: int) -> None:
+        """
+        For Triton's statistics: requests that were taken were executed together.
+        """
+
+    def log_failure(self, exception: BaseException) -> None:
+        """Write an exception of the model's code to Triton's log."""
 
     def begin(self) -> None:
         """For Triton's statistics: the computation begins now."""

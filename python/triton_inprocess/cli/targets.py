@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
-import inspect
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from .._load_module import found_in_module
 from .._native import ModelControlMode
-from ..errors import TritonError
+from ..errors import InvalidArgumentError, TritonError
 from ..model import Model
 from ..options import Options
 from ..server import Server
@@ -97,29 +96,16 @@ def model_opened(
         yield server.model(name, version)
 
 
-def found_target(target: str) -> Any:
+def found_target(target: str) -> Server | Callable[[Server], Any]:
     """The Server or function at `module:name`; the current folder is looked in first."""
-    module_name, colon, name = target.partition(":")
-    if not (module_name and colon and name):
-        raise typer.BadParameter(f"the target must be module:name, not {target!r}")
     sys.path.insert(0, os.getcwd())  # noqa: PTH109
     try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not (module_name + ".").startswith(error.name + "."):
-            raise
-        raise typer.BadParameter(f"there is no module {error.name!r}") from None
-    found: Any = module
-    for part in name.split("."):
-        if not hasattr(found, part):
-            raise typer.BadParameter(f"module {module_name!r} has no {name!r}")
-        found = getattr(found, part)
-    if not (isinstance(found, Server) or callable(found)):
-        raise typer.BadParameter(f"{target} is neither a Server nor a function, but a {type(found).__name__}")
-    return found
+        return found_in_module(target)
+    except InvalidArgumentError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
-def server_of(target: str | None, found: Any, server: Server) -> Server:
+def server_of(target: str | None, found: Server | Callable[[Server], Any] | None, server: Server) -> Server:
     """A running server with the target's models: the target itself, or `server`."""
     if isinstance(found, Server):
         if server.options.model_repository:
@@ -129,10 +115,6 @@ def server_of(target: str | None, found: Any, server: Server) -> Server:
     if found is None:
         return server
     try:
-        try:
-            inspect.signature(found).bind(server)
-        except TypeError:
-            raise typer.BadParameter(f"{target} must take one argument, the Server to add models to") from None
         found(server)
     except BaseException:
         server.stop()
