@@ -166,7 +166,7 @@ native = server.capi
 load = native.load_model
 native.load_model = lambda name: (time.sleep(1), load(name))  # Triton is quick at it
 interrupted(lambda: server.add_model(lambda x: x, name="new", **SPECS))
-until(lambda: "new" not in server._functions)  # it is cleaned up after
+until(lambda: "new" not in server._functions and "new" not in server.models())  # it is cleaned up after
 assert not server.model("new").ready()
 del native.load_model
 model = server.add_model(lambda x: x * 2, name="new", **SPECS)

@@ -109,7 +109,7 @@ void ModelRequest::read_input_at(std::uint32_t index) {
     if (index == 0 && function_->batched() && !pieces.front().shape.empty()) {
         rows_ = pieces.front().shape.front();
     }
-    inputs_.push_back({spec.name, gather_input(spec, &request_, pieces)});
+    inputs_.push_back({spec.name, gather_input(*function_, spec, &request_, pieces, nullptr)});
 }
 
 void ModelRequest::read_outputs() {

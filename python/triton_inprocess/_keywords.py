@@ -6,7 +6,7 @@ What a field means is said where it is one: at `InferenceRequest`, `Options` and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 if TYPE_CHECKING:
     import asyncio
@@ -113,6 +113,7 @@ class OptionsKeywords(TypedDict, total=False):
     log_to_logging: bool
     trace: Callable[[Trace], object] | Tracing | None
     output_memory_allocator: MemoryAllocator | NativeMemoryAllocator | None
+    python_models: Literal["stub", "in-process"]
 
 
 class FunctionKeywords(TypedDict, total=False):
@@ -125,6 +126,8 @@ class FunctionKeywords(TypedDict, total=False):
     requests: bool
     decoupled: bool | None
     isolate_failures: bool
+    adopt: Literal["auto", "always", "never"]
+    copy_inputs: bool
     max_concurrency: int
     response_cache: bool
     warm_up: Sequence[WarmUp]

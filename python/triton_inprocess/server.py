@@ -16,10 +16,11 @@ from ._background import BackgroundCall
 from ._capi_server import TRITONSERVER_Server
 from ._capi_server_options import TRITONSERVER_ServerOptions
 from ._durations import interval_argument, timeout_argument
-from ._extension_file import extension_path
+from ._extension_file import BACKEND_NAME, extension_path
 from ._fork_locks import reentrant_lock
 from ._lifetime import running_servers
 from ._messages import object_of
+from ._model_servers import servers
 from ._native import MetricFormat, ModelControlMode
 from ._start_failures import start_failures
 from ._stopping import UNLOAD_GRACE, dependents_of, model_index, unloaded, unloading
@@ -332,9 +333,7 @@ class Server:
         from pathlib import Path
 
         from . import _start_options
-        from ._model_servers import servers
         from ._private_files import PrivateFiles
-        from .function_model import BACKEND_NAME
 
         options = self.options
         _start_options.check_folder("backend_directory", options.backend_directory)
@@ -481,8 +480,6 @@ class Server:
             self._log.close()
             self._log = None
         if self._files is not None:
-            from ._model_servers import servers
-
             servers.pop(str(self._files.backends), None)
             self._files.remove()
             self._files = None
