@@ -89,7 +89,7 @@ ModelRequest::~ModelRequest() {
 void ModelRequest::read() {
     std::uint32_t count = 0;
     check(api().TRITONBACKEND_RequestInputCount(request_, &count));
-    information_.emplace(request_);
+    information_ = std::make_unique<RequestInformation>(request_);
     for (std::uint32_t i = 0; i < count; ++i) {
         read_input_at(i);
     }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -77,7 +77,7 @@ class ModelRequest {
     TRITONBACKEND_Request* request_;                    ///< Null once it is released.
     TRITONBACKEND_ResponseFactory* factory_ = nullptr;  ///< Null after the last response.
     mutable std::mutex mutex_;
-    std::optional<RequestInformation> information_;
+    std::unique_ptr<RequestInformation> information_;  ///< Null until it was read.
     std::vector<NamedTensor> inputs_;
     std::vector<std::string> requested_outputs_;
     std::string trace_context_;

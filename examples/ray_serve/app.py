@@ -71,7 +71,7 @@ class Nearest:
         self._server.stop()
 
 
-application: Any = Nearest.bind()  # type: ignore[attr-defined]
+application: Any = Nearest.bind()  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
 
 
 async def ask_many(handle: Any, count: int) -> None:
