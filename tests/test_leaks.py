@@ -340,7 +340,7 @@ def test_memory_is_flat_over_models_that_come_and_go(server: ti.Server) -> None:
 
     threads = threading.active_count()
     assert growth(one, 200, 30) < 8 * MEBIBYTE
-    assert threading.active_count() == threads
+    assert threading.active_count() <= threads  # one of an earlier test may have ended
 
 
 def test_memory_descriptors_and_threads_are_flat_over_servers_that_come_and_go() -> None:

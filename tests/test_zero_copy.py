@@ -508,6 +508,19 @@ def test_who_returns_an_input_is_not_warned(server: ti.Server, adopt: str) -> No
     assert [str(each.message) for each in caught] == []
 
 
+def test_who_lets_go_of_an_input_a_moment_later_is_not_warned(server: ti.Server) -> None:
+    def let_go_later(x: Array) -> Array:
+        kept = [x]
+        threading.Timer(0.03, kept.clear).start()  # as of a request that is answered and not released yet
+        return x
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        answer(add(server, let_go_later), x=vector())
+        server.remove_model("model")
+    assert [str(each.message) for each in caught] == []
+
+
 # -- what is counted ---------------------------------------------------------------------------------------------------
 
 
