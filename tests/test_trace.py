@@ -361,13 +361,13 @@ def test_a_function_that_asks_another_model(server: ti.Server) -> None:
     inner = add_echo(server, name="inner")
     trace = ti.Trace()
     kept: list[ti.Trace] = []
-    errors: list[Exception] = []
+    errors: list[str] = []
 
     def ask(x: Any) -> Any:
         try:
             child = trace.child()
         except ti.UnsupportedError as error:
-            errors.append(error)
+            errors.append(str(error))  # the exception itself holds the frame, and so the input
             return x
         kept.append(child)
         return answer_traced(inner, child, request_id="inside")
@@ -377,7 +377,7 @@ def test_a_function_that_asks_another_model(server: ti.Server) -> None:
     assert response.outputs["y"].numpy().tolist() == X.tolist()
     assert trace.wait(10)
     if lacks("TRITONSERVER_InferenceTraceSpawnChildTrace"):
-        assert "TRITONSERVER_InferenceTraceSpawnChildTrace" in str(errors[0])
+        assert "TRITONSERVER_InferenceTraceSpawnChildTrace" in errors[0]
         return
     (child,) = trace.root.children
     assert (child.model_name, child.parent_id, child.request_id) == ("inner", trace.root.id, "inside")
