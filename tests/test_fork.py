@@ -35,7 +35,7 @@ if child == 0:
             print("no error from", call)
     CHILD_ENDS
 _, status = os.waitpid(child, 0)
-print(os.waitstatus_to_exitcode(status), infer(), server._files.root.is_dir())
+print(os.waitstatus_to_exitcode(status), infer(), os.path.isdir(server._files.root))
 """
 
 
@@ -142,7 +142,7 @@ def test_management_in_a_child(runtime: ti.runtime.Runtime, call: str) -> None:
 server = ti.Server().start()
 server.add_model(lambda x: x, name="echo", inputs={{"x": (np.float32, (2,))}}, outputs={{"y": (np.float32, (2,))}})
 in_child(lambda: {call})
-print(server.model("echo").ready(), server._files.root.is_dir())
+print(server.model("echo").ready(), os.path.isdir(server._files.root))
 """
     child, parent = run_child(source)
     assert child == "None" if "stop" in call else child.startswith("UnavailableError") and "forked" in child

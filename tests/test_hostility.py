@@ -17,6 +17,7 @@ import pytest
 from conftest import SET_INT_PARAMETER, if_supported
 
 import triton_inprocess as ti
+from triton_inprocess._private_files import PrivateFiles
 
 X = np.arange(4, dtype=np.float32)
 
@@ -166,22 +167,22 @@ def test_a_tensor_needs_a_name(name: str) -> None:
         ti.TensorSpec(name, np.float32, (1,))
 
 
-@pytest.mark.parametrize("before", ["mkdir", "write_text"])
+@pytest.mark.parametrize("before", ["touch_version", "write_config"])
 def test_a_stop_in_the_midst_of_adding_a_model_is_no_fault_of_the_disk(
     server: ti.Server, monkeypatch: pytest.MonkeyPatch, before: str
 ) -> None:
-    root = server._files.root  # type: ignore[union-attr]
-    original = getattr(Path, before)
+    files = server._files
+    assert files is not None
+    original = getattr(PrivateFiles, before)
 
     def stop_first(*arguments: Any, **named: Any) -> Any:  # as a signal handler would, on the same thread
         server.stop()
         return original(*arguments, **named)
 
-    monkeypatch.setattr(Path, before, stop_first)
+    monkeypatch.setattr(PrivateFiles, before, stop_first)
     with pytest.raises(ti.UnavailableError, match="stopped"):
         add(server, lambda x: x)
-    monkeypatch.undo()
-    assert not root.exists()
+    assert not Path(files.root).exists()
 
 
 def test_a_signal_handler_may_stop_the_server_while_a_model_is_added(runtime: ti.runtime.Runtime) -> None:
@@ -189,6 +190,7 @@ def test_a_signal_handler_may_stop_the_server_while_a_model_is_added(runtime: ti
 import signal, sys, threading, time, os
 import numpy as np
 import triton_inprocess as ti
+from triton_inprocess._private_files import PrivateFiles
 server = ti.Server(exit_timeout=20).start()
 signal.signal(signal.SIGALRM, lambda *_: server.stop())
 signal.setitimer(signal.ITIMER_REAL, 0.05)

@@ -723,7 +723,7 @@ def test_a_server_in_a_cycle_with_its_function_is_collected_and_stopped(
     gc.collect()
     assert [reference() for reference in gone] == [None, None]
     assert not native.running
-    assert not folder.root.exists()
+    assert not Path(folder.root).exists()
 
 
 def test_dropping_the_last_reference_stops(runtime: ti.runtime.Runtime) -> None:
@@ -827,8 +827,8 @@ from triton_inprocess._private_files import PrivateFiles
 sys.stdin.readline()
 for _ in range(300):
     files = PrivateFiles("none", [])
-    folder = files.write_model("m", 1, "")
-    assert (folder / "config.pbtxt").exists()
+    files.write_model("m", 1, "")
+    assert Path(files.models, "m", "config.pbtxt").exists()
     files.remove()
 """
     with ExitStack() as stack:
@@ -841,6 +841,38 @@ for _ in range(300):
     for result in results:
         result.check()
     assert private_folders(temporary) == []
+
+
+@pytest.mark.parametrize("before", ["", "import tempfile; tempfile.tempdir = sys.argv[1] + '/set'"])
+@pytest.mark.parametrize(
+    "places",
+    [
+        {},
+        {"TMPDIR": "", "TEMP": "{}/temp"},
+        {"TMPDIR": "{}/temp", "TMP": "{}"},
+        {"TMPDIR": "{}/link"},
+        {"TMPDIR": "{}/nowhere", "TEMP": "{}/temp"},
+        {"TMPDIR": "{}/file"},
+        {"TMPDIR": "temp"},
+    ],
+)
+def test_private_files_are_where_tempfile_has_its_own(tmp_path: Path, places: dict[str, str], before: str) -> None:
+    for name in ("temp", "set"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("temp")
+    source = f"""
+import os, sys
+{before}
+from triton_inprocess._private_files import PrivateFiles
+files = PrivateFiles("none", [])
+import tempfile
+assert os.path.dirname(files.root) == os.path.realpath(tempfile.gettempdir()), (files.root, tempfile.gettempdir())
+files.remove()
+"""
+    environment = {name: value for name, value in os.environ.items() if name not in ("TMPDIR", "TEMP", "TMP")}
+    environment |= {name: value.format(tmp_path) for name, value in places.items()}
+    subprocess.run([sys.executable, "-c", source, str(tmp_path)], env=environment, cwd=tmp_path, check=True)
 
 
 def test_folders_of_others_are_left_alone(start_server: StartServer, temporary: Path) -> None:
@@ -1184,7 +1216,7 @@ def test_a_server_that_was_stopped_by_its_capi_lets_go_of_its_files(runtime: ti.
     server = ti.Server(exit_timeout=5).start()
     add(server, double)
     assert server._files is not None
-    root = server._files.root
+    root = Path(server._files.root)
     server.capi.stop()
     server.stop()
     assert not root.exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import _native
@@ -20,7 +19,7 @@ __all__ = ["ServedFunction", "ServedModel"]
 class ServedFunction:
     """A function that serves as a version of a model."""
 
-    def __init__(self, model: FunctionModel, folder: Path) -> None:
+    def __init__(self, model: FunctionModel, folder: str) -> None:
         """From here on Triton finds the function behind the model's folder; what executes it has begun before.
 
         Raises InternalError for what that raises, or the TritonError.
@@ -31,7 +30,7 @@ class ServedFunction:
             _prepare(self._runner)
         self._native = _native.PythonFunction(
             model.function if self._runner is None else self._runner,
-            str(folder / str(model.version)),
+            f"{folder}/{model.version}",
             model.name,
             model.tuples(model.inputs),
             model.tuples(model.outputs),

@@ -1,13 +1,13 @@
 """From Options to the C API's: checked and applied, field by field."""
 
+# The file speaks os.path, for the reason that runtime.py tells.
+# ruff: noqa: PTH112, PTH123
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Callable, Iterator
 from numbers import Real
-from pathlib import Path
 from typing import Any
 
 from ._capi_server_options import TRITONSERVER_ServerOptions
@@ -46,7 +46,7 @@ def check(options: Options) -> None:
 
 def check_folder(name: str, path: PathLike | None) -> None:
     """Raise InvalidArgumentError for a path that is given and is no folder."""
-    if path is not None and not Path(path).is_dir():
+    if path is not None and not os.path.isdir(path):
         raise InvalidArgumentError(f"{name} '{os.fspath(path)}' is not a folder")
 
 
@@ -100,7 +100,7 @@ def _check_log(options: Options) -> None:
         other = "log_callback" if options.log_callback is not None else "log_file"
         raise ValueError(f"log_to_logging and {other} exclude each other: Triton has one log")
     if options.log_file is not None:
-        with Path(options.log_file).open("a"):  # raises an OSError that says why it cannot be written
+        with open(options.log_file, "a"):  # raises an OSError that says why it cannot be written
             pass
 
 
@@ -123,7 +123,7 @@ def _check_trace(trace: object) -> None:
             raise ValueError(f"{name} of trace must be from 1 to {_UINT64}, not 0")
 
 
-def repositories(options: Options) -> list[Path]:
+def repositories(options: Options) -> list[str]:
     """The user's model repositories; raises InternalError for one that is no folder."""
     given = options.model_repository
     paths = [given] if isinstance(given, (str, os.PathLike)) else given
@@ -132,9 +132,9 @@ def repositories(options: Options) -> list[Path]:
     result = []
     for path in paths:
         _require("each of model_repository", path, (str, os.PathLike))
-        if not Path(path).is_dir():
+        if not os.path.isdir(path):
             raise InternalError(f"model_repository '{os.fspath(path)}' is not a folder")
-        result.append(Path(path))
+        result.append(os.fspath(path))
     return result
 
 
@@ -148,14 +148,22 @@ def apply(options: Options, native: TRITONSERVER_ServerOptions) -> None:
     for device, byte_size in options.cuda_memory_pool_sizes.items():
         native.set_cuda_memory_pool_byte_size(device, byte_size)
     with _supported(options, "cache_config"):
-        for cache, settings in options.cache_config.items():
-            native.set_cache_config(cache, json.dumps({key: str(value) for key, value in settings.items()}))
+        _set_caches(options, native)
     for limit in options.model_load_device_limits:
         native.set_model_load_device_limit(limit.kind, limit.device, limit.fraction)
     _set_each(options.backend_configuration, native.set_backend_config)
     _set_each(options.host_policies, native.set_host_policy)
     with _supported(options, "metrics_configuration"):
         _set_each(options.metrics_configuration, native.set_metrics_config)
+
+
+def _set_caches(options: Options, native: TRITONSERVER_ServerOptions) -> None:
+    if not options.cache_config:
+        return
+    import json
+
+    for cache, settings in options.cache_config.items():
+        native.set_cache_config(cache, json.dumps({key: str(value) for key, value in settings.items()}))
 
 
 def _set_each(mapping: dict[str, dict[str, str]], setter: Callable[[str, str, str], None]) -> None:

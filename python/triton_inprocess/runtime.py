@@ -11,7 +11,7 @@ A process has one runtime. It is looked for, in this order, at
 The first two are somebody's decision: where they hold no library, that is an error and nothing else is tried.
 """
 
-# The file speaks os.path, because importing pathlib takes a third of the time that importing the package may take.
+# The file speaks os.path: importing pathlib takes longer than the start of a server may take beyond Triton's own.
 # ruff: noqa: PTH100, PTH111, PTH112, PTH113, PTH117, PTH118, PTH120, PTH208
 from __future__ import annotations
 
@@ -40,6 +40,8 @@ __all__ = [
 
 ENVIRONMENT_VARIABLE = "TRITON_INPROCESS_RUNTIME"
 INSTALL_COMMAND = "python -m triton_inprocess runtime install"
+
+BACKENDS, CACHES, REPO_AGENTS = "backends", "caches", "repoagents"
 
 _SYSTEM_PREFIX = "/opt/tritonserver"
 _WHEEL_LIBRARIES = "nvidia_pytriton.libs"
@@ -102,11 +104,19 @@ def load(path: str | os.PathLike[str] | None = None) -> Runtime:
     `UnsupportedError` for one whose C API is too old or of another major version, and `AlreadyExistsError` when
     another runtime is loaded.
     """
+    return _describe(*load_library(path))
+
+
+def load_library(path: str | os.PathLike[str] | None = None) -> tuple[str, tuple[int, int], list[str]]:
+    """Does what `load` does; for the start of a server, which has no time to import pathlib.
+
+    Returns the library, its C API as (major, minor), and the functions that it lacks.
+    """
     if path is None:
         loaded = _native.loaded_runtime()
         if loaded is not None:
-            return _describe(*loaded)
-    return _describe(*_native.load_runtime(str(find(path))))
+            return loaded
+    return _native.load_runtime(_find(path))
 
 
 def find(path: str | os.PathLike[str] | None = None) -> Path:
@@ -114,16 +124,20 @@ def find(path: str | os.PathLike[str] | None = None) -> Path:
 
     Raises `NotFoundError`: for a given path that holds no library, else listing each place that was looked at.
     """
+    return _path(_find(path))
+
+
+def _find(path: str | os.PathLike[str] | None) -> str:
     if path is not None:
-        return _path(_library_given("path", path))
+        return _library_given("path", path)
     environment = os.environ.get(ENVIRONMENT_VARIABLE)
     if environment:
-        return _path(_library_given(f"${ENVIRONMENT_VARIABLE}", environment))
+        return _library_given(f"${ENVIRONMENT_VARIABLE}", environment)
     tried = [f"${ENVIRONMENT_VARIABLE}: not set"]
     for place in _places():
         library = place.library()
         if library is not None:
-            return _path(library)
+            return library
         tried.append(place.why_none())
     raise NotFoundError(
         "no Triton runtime was found. Looked at:\n"
@@ -163,7 +177,7 @@ def open_forwarder() -> None:
     Backends and Python packages that were linked without naming libtritonserver need this before they are opened.
     Doing it again does nothing. Raises what `load` raises.
     """
-    load()
+    load_library()
     _native.open_forwarder(os.path.join(os.path.dirname(os.path.abspath(__file__)), _FORWARDER))
 
 
@@ -173,22 +187,27 @@ def _path(text: str) -> Path:
     return Path(text)
 
 
+def _paths(texts: list[str]) -> tuple[Path, ...]:
+    return tuple(_path(text) for text in texts)
+
+
 def _describe(path: str, api_version: tuple[int, int], missing_functions: list[str]) -> Runtime:
     major, minor = api_version
     return Runtime(
         path=_path(path),
         api_version=(major, minor),
-        backend_directories=_beside(path, "backends"),
+        backend_directories=_paths(directories_beside(path, BACKENDS)),
         missing_functions=tuple(missing_functions),
-        cache_directories=_beside(path, "caches"),
-        repo_agent_directories=_beside(path, "repoagents"),
+        cache_directories=_paths(directories_beside(path, CACHES)),
+        repo_agent_directories=_paths(directories_beside(path, REPO_AGENTS)),
     )
 
 
-def _beside(library: str, name: str) -> tuple[Path, ...]:
+def directories_beside(library: str, name: str) -> list[str]:
+    """The folders of that name, one of those below, that came with a library."""
     prefix = os.path.dirname(os.path.dirname(library))
     candidates = (os.path.join(prefix, name), os.path.join(prefix, _WHEEL_TRITON, name))
-    return tuple(_path(each) for each in candidates if os.path.isdir(each))
+    return [each for each in candidates if os.path.isdir(each)]
 
 
 def _library_given(argument: str, given: str | os.PathLike[str]) -> str:

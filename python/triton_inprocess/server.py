@@ -39,7 +39,6 @@ from .options import Options, PathLike
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from pathlib import Path
     from types import TracebackType
 
     from typing_extensions import Unpack
@@ -58,7 +57,6 @@ if TYPE_CHECKING:
     from .function_model import FunctionModel
     from .metrics_report import MetricsReport
     from .rate_limiter import RateLimiter
-    from .runtime import Runtime
     from .sequence_batching import SequenceBatching
     from .serving import Serving
     from .tensor_spec import TensorSpecs
@@ -161,11 +159,11 @@ class Server:
             raise InvalidArgumentError("the server was started already; a stopped server is not started again")
         _start_options.check(self.options)
         repositories = _start_options.repositories(self.options)
-        loaded = runtime.load()
+        library, _, _ = runtime.load_library()
         native_options = TRITONSERVER_ServerOptions()
         try:
             self._effective = _process_options.claim(id(self), self.options)
-            self._prepare(native_options, repositories, loaded, defer_models=watcher is not None)
+            self._prepare(native_options, repositories, library, defer_models=watcher is not None)
             native = self._started(native_options, watcher)
             self._trace_requests(native)
             self._native, self._process = native, os.getpid()
@@ -328,28 +326,27 @@ class Server:
         raise InvalidArgumentError("the server is not started: call start() first")
 
     def _prepare(
-        self, native: TRITONSERVER_ServerOptions, repositories: list[Path], loaded: Runtime, defer_models: bool
+        self, native: TRITONSERVER_ServerOptions, repositories: list[str], library: str, defer_models: bool
     ) -> None:
-        from pathlib import Path
-
         from . import _start_options
         from ._private_files import PrivateFiles
 
         options = self.options
         _start_options.check_folder("backend_directory", options.backend_directory)
-        own_backends = [Path(options.backend_directory)] if options.backend_directory is not None else []
+        own_backends = [os.fspath(options.backend_directory)] if options.backend_directory is not None else []
+        backends = [*own_backends, *runtime.directories_beside(library, runtime.BACKENDS)]
         names = [BACKEND_NAME, "inprocess", *(["python"] if options.python_models == "in-process" else [])]
-        self._files = PrivateFiles(extension_path(), [*own_backends, *loaded.backend_directories], names)
-        servers[str(self._files.backends)] = self
+        self._files = PrivateFiles(extension_path(), backends, names)
+        servers[self._files.backends] = self
         _start_options.apply(self._effective, native)
         self._apply_models(native, repositories, self._files, defer_models and self._defers_models())
-        native.set_backend_directory(str(self._files.backends))
+        native.set_backend_directory(self._files.backends)
         _start_options.check_folder("cache_directory", options.cache_directory)
         _start_options.check_folder("repo_agent_directory", options.repo_agent_directory)
-        caches = options.cache_directory or next(iter(loaded.cache_directories), None)
+        caches = options.cache_directory or _first(runtime.directories_beside(library, runtime.CACHES))
         if caches is not None:
             self._set_supported(native.set_cache_directory, caches, asked=options.cache_directory is not None)
-        agents = options.repo_agent_directory or next(iter(loaded.repo_agent_directories), None)
+        agents = options.repo_agent_directory or _first(runtime.directories_beside(library, runtime.REPO_AGENTS))
         if agents is not None:
             native.set_repo_agent_directory(os.fspath(agents))
         self._apply_log(native)
@@ -367,15 +364,15 @@ class Server:
         return self._explicit() and not self.options.model_namespacing
 
     def _apply_models(
-        self, native: TRITONSERVER_ServerOptions, repositories: list[Path], files: PrivateFiles, defer_models: bool
+        self, native: TRITONSERVER_ServerOptions, repositories: list[str], files: PrivateFiles, defer_models: bool
     ) -> None:
         options = self.options
         mode = options.model_control_mode
         native.set_model_control_mode(ModelControlMode.EXPLICIT if mode is None else mode)
         for repository in repositories:
-            native.set_model_repository_path(str(repository))
+            native.set_model_repository_path(repository)
         if mode in (None, ModelControlMode.EXPLICIT) or not repositories:
-            native.set_model_repository_path(str(files.models))
+            native.set_model_repository_path(files.models)
         for name in [] if defer_models else self._startup_models(repositories):
             native.set_startup_model(name)
 
@@ -408,7 +405,7 @@ class Server:
         """Start the C server. Whether a model that failed ends it is decided here, not by the library."""
         server: TRITONSERVER_Server | None = None
         try:
-            with self._start_log(native) as log:
+            with self._start_log(native) as files:
                 native.set_exit_on_error(False)
                 server = TRITONSERVER_Server(native)
                 if watcher is not None:
@@ -419,8 +416,8 @@ class Server:
                 if watcher is not None:
                     watcher.raise_error()
                 return server
-            logged = [log.read_text(errors="replace").strip()] if log is not None and log.exists() else []
-            raise InternalError("the server did not start: " + "\n".join([*failures, *logged]))
+            logged = files.read_start_log().strip() if files is not None else ""
+            raise InternalError("the server did not start: " + "\n".join([*failures, *([logged] if logged else [])]))
         except BaseException as error:
             if server is None:
                 raise
@@ -445,19 +442,18 @@ class Server:
         return by_itself or by_default or "*" in options.startup_models
 
     @contextlib.contextmanager
-    def _start_log(self, native: TRITONSERVER_ServerOptions) -> Iterator[Path | None]:
-        """While the server starts, a log of its errors, if nobody else has wanted a log."""
+    def _start_log(self, native: TRITONSERVER_ServerOptions) -> Iterator[PrivateFiles | None]:
+        """While the server starts, a log of its errors in the files that it yields, if nobody else has wanted a log."""
         options = self._effective
         logs = options.log_info or options.log_warn or options.log_error or options.log_verbose > 0
         elsewhere = Server._log_owner != id(self) or bool(self._log_path())
         if logs or elsewhere or self._files is None:
             yield None
             return
-        path = self._files.root / "start.log"
-        native.set_log_file(str(path))
+        native.set_log_file(self._files.start_log)
         native.set_log_error(True)
         try:
-            yield path
+            yield self._files
         finally:
             after = TRITONSERVER_ServerOptions()
             after.set_log_error(False)
@@ -480,7 +476,7 @@ class Server:
             self._log.close()
             self._log = None
         if self._files is not None:
-            servers.pop(str(self._files.backends), None)
+            servers.pop(self._files.backends, None)
             self._files.remove()
             self._files = None
 
@@ -1023,7 +1019,7 @@ class Server:
         former_config = files.read_config(model.name) if present is not None else None
         versions = {*served_model.versions, model.version}
         text = model.config_text(sorted(versions))
-        served = ServedFunction(model, files.models / model.name)
+        served = ServedFunction(model, files.model_folder(model.name))
         former = served_model.put(served)
         try:
             files.write_model(model.name, model.version, text, warm_up_files)
@@ -1188,6 +1184,10 @@ class Server:
     def _no_function(self, name: str) -> NotFoundError:
         self._running()  # a signal handler may have stopped it, and so forgotten them all, since we asked
         return NotFoundError(f"no Python function was added as a model {name!r}")
+
+
+def _first(directories: list[str]) -> str | None:
+    return directories[0] if directories else None
 
 
 def _text(argument: str, value: object) -> str:
