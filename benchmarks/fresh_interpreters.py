@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -19,13 +18,12 @@ import {module}
 print(time.perf_counter() - start)
 """
 
-# As the floor's start: the opening of libtritonserver and of the forwarder are part of it, the imports are not.
+# As the floor's start: opening libtritonserver and the forwarder is part of it, importing the package is not.
 _START = """
-import json, os, sys, time
+import sys, time
 import triton_inprocess as ti
-repository, backends, model = json.loads(sys.argv[1])
+repository, backends, model = sys.argv[1:]
 start = time.perf_counter()
-ti.runtime.load()
 ti.runtime.open_forwarder()
 with ti.Server(model_repository=repository, backend_directory=backends, startup_models=[model]):
     print(time.perf_counter() - start, flush=True)
@@ -41,7 +39,7 @@ def start_seconds(repository: Path, backend_directory: Path) -> float:
     """How long a server takes to start that has one model."""
     from .repository import MODEL_NAME
 
-    return _seconds(_START, json.dumps([str(repository), str(backend_directory), MODEL_NAME]))
+    return _seconds(_START, str(repository), str(backend_directory), MODEL_NAME)
 
 
 def _seconds(code: str, *arguments: str) -> float:

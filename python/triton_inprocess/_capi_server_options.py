@@ -84,12 +84,13 @@ class TRITONSERVER_ServerOptions(_native.ServerOptions):
         return start_failures(server, self._startup_models if self._explicit else (), loads_everything)
 
     def _complete(self) -> None:
-        loaded = runtime.load()
-        for name, setter, directories in (
-            ("backend", self.set_backend_directory, loaded.backend_directories),
-            ("cache", self.set_cache_directory, loaded.cache_directories),
-            ("repo_agent", self.set_repo_agent_directory, loaded.repo_agent_directories),
+        library, _, _ = runtime.load_library()
+        for name, setter, folder in (
+            ("backend", self.set_backend_directory, runtime.BACKENDS),
+            ("cache", self.set_cache_directory, runtime.CACHES),
+            ("repo_agent", self.set_repo_agent_directory, runtime.REPO_AGENTS),
         ):
+            directories = runtime.directories_beside(library, folder)
             if name in self._default_directories and directories:
                 with contextlib.suppress(UnsupportedError):  # which nobody has asked for
-                    setter(str(directories[0]))
+                    setter(directories[0])

@@ -31,7 +31,6 @@ from .errors import (
     NotFoundError,
     TritonError,
     UnavailableError,
-    UnsupportedError,
 )
 from .flags import ModelIndexFlag
 from .model import Model
@@ -343,21 +342,11 @@ class Server:
         native.set_backend_directory(self._files.backends)
         _start_options.check_folder("cache_directory", options.cache_directory)
         _start_options.check_folder("repo_agent_directory", options.repo_agent_directory)
-        caches = options.cache_directory or _first(runtime.directories_beside(library, runtime.CACHES))
-        if caches is not None:
-            self._set_supported(native.set_cache_directory, caches, asked=options.cache_directory is not None)
-        agents = options.repo_agent_directory or _first(runtime.directories_beside(library, runtime.REPO_AGENTS))
-        if agents is not None:
-            native.set_repo_agent_directory(os.fspath(agents))
+        if options.cache_directory is not None:
+            native.set_cache_directory(os.fspath(options.cache_directory))
+        if options.repo_agent_directory is not None:
+            native.set_repo_agent_directory(os.fspath(options.repo_agent_directory))
         self._apply_log(native)
-
-    @staticmethod
-    def _set_supported(setter: Callable[[str], None], value: PathLike, asked: bool) -> None:
-        try:
-            setter(os.fspath(value))
-        except UnsupportedError:
-            if asked:
-                raise
 
     def _defers_models(self) -> bool:
         """Whether the startup models can be loaded after the start of a server that tells of its progress."""
@@ -1184,10 +1173,6 @@ class Server:
     def _no_function(self, name: str) -> NotFoundError:
         self._running()  # a signal handler may have stopped it, and so forgotten them all, since we asked
         return NotFoundError(f"no Python function was added as a model {name!r}")
-
-
-def _first(directories: list[str]) -> str | None:
-    return directories[0] if directories else None
 
 
 def _text(argument: str, value: object) -> str:
