@@ -38,8 +38,25 @@ nb::object AsyncResponseIterator::result(nb::handle self) {
     }
     nb::object wait = make_response_wait(self);
     begun_ = true;
-    one_.emplace();
+    if (!one_) {
+        one_.emplace();
+    }
     return wait;
+}
+
+nb::object AsyncResponseIterator::poll() {
+    if (begun_ || request_.finished()) {
+        return {};  // awaiting it says what is wrong
+    }
+    if (!one_) {
+        one_.emplace();
+    }
+    std::unique_ptr<InferenceResponse> response = take(false);
+    if (!response) {
+        return {};
+    }
+    begun_ = true;
+    return deliver(std::move(response));
 }
 
 void AsyncResponseIterator::require_no_wait() const {
@@ -105,6 +122,7 @@ void AsyncResponseIterator::forget() noexcept {
 }
 
 void register_async_response_iterator(nb::module_& module) {
+    using namespace nb::literals;
     nb::class_<AsyncResponseIterator>(module, "AsyncResponseIterator",
                                       nb::type_slots(garbage_collection_slots<AsyncResponseIterator>()),
                                       "The responses to one request, in their order, for `async for`; awaited, the "
@@ -132,6 +150,14 @@ void register_async_response_iterator(nb::module_& module) {
             "close", &AsyncResponseIterator::close,
             "End the iteration: the request is cancelled, as it is when the iterator is dropped before its end, or the "
             "task that waits for it is cancelled. Before C API 1.25 it goes on, and nobody hears of it.");
+    module.def(
+        "poll",
+        [](nb::handle iterator) {
+            nb::object response = iterator_of(iterator).poll();
+            return response.is_valid() ? response : nb::none();
+        },
+        "iterator"_a, nb::sig("def poll(iterator: AsyncResponseIterator) -> InferenceResponse | None"),
+        "What awaiting the iterator would return at once, if it would.");
 }
 
 }  // namespace triton_inprocess

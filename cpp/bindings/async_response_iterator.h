@@ -28,6 +28,9 @@ class AsyncResponseIterator {
     /// the iteration has begun.
     nanobind::object result(nanobind::handle self);
 
+    /// That response if it has come; else invalid, and it can be asked for again.
+    nanobind::object poll();
+
     void cancel() { request_.cancel(); }
     const PendingRequest& request() const noexcept { return request_; }
     const Ref<ResponseQueue>& queue() const noexcept { return request_.queue(); }

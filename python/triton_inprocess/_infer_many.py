@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from . import _native
 from ._native import ResponseWindow
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ async def async_infer_many(
             window.add(model.async_infer(request, raise_on_error, **fields))
             if len(window) >= max_in_flight:
                 yield await window.take()
+                while (response := window.poll()) is not None:
+                    yield response
         while len(window):
             yield await window.take()
     finally:
@@ -86,6 +89,12 @@ class _InOrder:
 
     def take(self) -> Awaitable[InferenceResponse]:
         return self._pending.popleft()
+
+    def poll(self) -> InferenceResponse | None:
+        response = _native.poll(self._pending[0]) if self._pending else None
+        if response is not None:
+            self._pending.popleft()
+        return response
 
     def close(self) -> None:
         self._pending.clear()  # dropped, they are cancelled
@@ -111,6 +120,13 @@ class _AsCompleted:
 
     async def take(self) -> InferenceResponse:
         done = await self._done.get()
+        self._pending.discard(done)
+        return done.result()
+
+    def poll(self) -> InferenceResponse | None:
+        if self._done.empty():
+            return None
+        done = self._done.get_nowait()
         self._pending.discard(done)
         return done.result()
 

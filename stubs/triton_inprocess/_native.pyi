@@ -1764,6 +1764,9 @@ class AsyncResponseIterator:
         End the iteration: the request is cancelled, as it is when the iterator is dropped before its end, or the task that waits for it is cancelled. Before C API 1.25 it goes on, and nobody hears of it.
         """
 
+def poll(iterator: AsyncResponseIterator) -> InferenceResponse | None:
+    """What awaiting the iterator would return at once, if it would."""
+
 class ModelHandle:
     """Where the requests of a Model go."""
 
